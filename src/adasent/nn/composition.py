@@ -1,0 +1,76 @@
+"""Holds the weights of the gated local composition and applies the pyramid to a batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence
+
+from adasent.pyramid import Pyramid, PyramidWeights, pyramid_packed
+
+
+class GatedComposition(nn.Module):
+    """W_L, W_R, b_W, G_L, G_R, b_G, and the MLP of the gate when there is one.
+
+    Parameters
+    ----------
+    hidden_size
+        D.
+    gate_size
+        Hidden units of an MLP gate; None for the paper's softmax gate.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        *,
+        activation: str,
+        pooling: str,
+        gate_size: int | None,
+        copy_bias: float,
+    ) -> None:
+        super().__init__()
+        self.activation, self.pooling = activation, pooling
+        self.compose_left = nn.Parameter(_half_orthogonal(hidden_size))
+        self.compose_right = nn.Parameter(_half_orthogonal(hidden_size))
+        self.compose_bias = nn.Parameter(torch.zeros(hidden_size))
+        width = gate_size or 3
+        self.gate_left = nn.Parameter(torch.randn(width, hidden_size) * 0.01)
+        self.gate_right = nn.Parameter(torch.randn(width, hidden_size) * 0.01)
+        copy = torch.tensor([copy_bias / 2, copy_bias / 2, 0.0])
+        self.gate_out: nn.Parameter | None = None
+        self.gate_out_bias: nn.Parameter | None = None
+        if gate_size is None:
+            self.gate_bias = nn.Parameter(copy)
+        else:
+            self.gate_bias = nn.Parameter(torch.zeros(width))
+            self.gate_out = nn.Parameter(torch.randn(3, width) / width**0.5)
+            self.gate_out_bias = nn.Parameter(copy)
+
+    def weights(self) -> PyramidWeights:
+        """The weights as the pyramid functions take them."""
+        return PyramidWeights(
+            self.compose_left,
+            self.compose_right,
+            self.compose_bias,
+            self.gate_left,
+            self.gate_right,
+            self.gate_bias,
+            self.gate_out,
+            self.gate_out_bias,
+        )
+
+    def forward(self, words: PackedSequence, *, keep_units: bool = False) -> Pyramid:
+        """First-level units of a batch -> pooled levels."""
+        return pyramid_packed(
+            words,
+            self.weights(),
+            activation=self.activation,
+            pooling=self.pooling,
+            keep_units=keep_units,
+        )
+
+
+def _half_orthogonal(size: int) -> torch.Tensor:
+    """An orthogonal matrix over sqrt(2): two of them keep the size of their children's sum."""
+    return nn.init.orthogonal_(torch.empty(size, size)) / 2**0.5

@@ -1,0 +1,48 @@
+"""Ids -> word vectors -> first level of the pyramid: h^0 = U x and h^1 = U' h^0."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from adasent.text.vocabulary import UNK_ID
+
+
+class WordEmbedding(nn.Module):
+    """The table U, in two parts.
+
+    Words seen in training are a parameter. Words known only from the pre-trained vectors cannot
+    occur in training, so they are a buffer: no gradient, no optimiser state, no cost.
+    """
+
+    fixed: Tensor
+
+    def __init__(self, n_trained: int, n_fixed: int, size: int) -> None:
+        super().__init__()
+        self.trained = nn.Parameter(torch.zeros(n_trained, size))
+        self.register_buffer("fixed", torch.zeros(n_fixed, size))
+
+    @torch.no_grad()
+    def set_vectors(self, table: Tensor) -> None:
+        """Copy a whole table (n_trained + n_fixed, d) in."""
+        self.trained.copy_(table[: len(self.trained)])
+        self.fixed.copy_(table[len(self.trained) :])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Ids of any shape -> vectors (..., d)."""
+        is_trained = ids < len(self.trained)
+        # Sparse: a batch touches a few hundred of many thousand rows.
+        vectors = F.embedding(torch.where(is_trained, ids, UNK_ID), self.trained, sparse=True)
+        if bool(is_trained.all()):
+            return vectors
+        rest = self.fixed[(ids - len(self.trained)).clamp(min=0)]
+        return torch.where(is_trained.unsqueeze(-1), vectors, rest)
+
+
+class Projection(nn.Linear):
+    """U': word vectors (..., d) -> units of the first level (..., D). No bias, as in the paper."""
+
+    def __init__(self, vector_size: int, hidden_size: int) -> None:
+        super().__init__(vector_size, hidden_size, bias=False)
+        nn.init.orthogonal_(self.weight)

@@ -1,0 +1,54 @@
+"""What every pyramid implementation takes and gives: its weights, and the pooled levels.
+
+Knows tensors only: no words, no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+#: f of the paper's composition, by name.
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
+
+POOLINGS = ("mean", "max")
+
+
+class PyramidWeights(NamedTuple):
+    """Weights shared by all cells of all pyramids. H is 3, or the hidden size of an MLP gate."""
+
+    compose_left: Tensor  # W_L  (D, D)
+    compose_right: Tensor  # W_R  (D, D)
+    compose_bias: Tensor  # b_W  (D,)
+    gate_left: Tensor  # G_L  (H, D)
+    gate_right: Tensor  # G_R  (H, D)
+    gate_bias: Tensor  # b_G  (H,)
+    gate_out: Tensor | None = None  # (3, H), MLP gate only
+    gate_out_bias: Tensor | None = None  # (3,), MLP gate only
+
+
+class Pyramid(NamedTuple):
+    """Result of building a batch of pyramids.
+
+    All three share the position-major layout of ``PackedSequence``: rows sorted by length,
+    longest first. A sentence of T words has T levels, so pooled levels pack exactly as words do.
+
+    Attributes
+    ----------
+    levels
+        Pooled level representations, one row for each level of each sentence.
+    units
+        For each level t the units h^t of the sentences that reach it, or None when not kept.
+        Level t packs with ``batch_sizes[t - 1:]``.
+    gates
+        For each level t >= 2 the local gates (left, right, composed), packed as ``units[t - 1]``,
+        or None when not kept.
+    """
+
+    levels: PackedSequence
+    units: list[Tensor] | None = None
+    gates: list[Tensor] | None = None

@@ -1,0 +1,90 @@
+"""Ids of several texts -> batches of similar length: which rows go together, and the padded array.
+
+Lengths travel with the ids. Masks are always made from lengths, never from the padding id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adasent.text.vocabulary import PAD_ID
+
+#: Pyramid cells a batch may hold. A batch of ordinary sentences stays far below it; texts of
+#: hundreds of words are put into smaller batches so that memory stays bounded.
+MAX_CELLS = 250_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids of B texts.
+
+    Attributes
+    ----------
+    ids
+        (B, T) word ids, int64, padded on the right.
+    lengths
+        (B,) number of words, at least 1.
+    """
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+
+def pad(rows: Sequence[np.ndarray]) -> Batch:
+    """Stack id arrays of different length."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = np.full((len(rows), int(lengths.max())), PAD_ID, dtype=np.int64)
+    ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return Batch(ids, lengths)
+
+
+def n_cells(lengths: np.ndarray) -> np.ndarray:
+    """Units in the pyramid of a text of each length: T(T+1)/2."""
+    return lengths * (lengths + 1) // 2
+
+
+def length_buckets(
+    lengths: np.ndarray,
+    batch_size: int,
+    *,
+    rng: np.random.Generator | None = None,
+    max_cells: int = MAX_CELLS,
+) -> list[np.ndarray]:
+    """Partition rows into batches of similar length.
+
+    Parameters
+    ----------
+    lengths
+        (N,) words of each row.
+    batch_size
+        Rows of a batch, at most.
+    rng
+        Shuffles which rows of similar length meet, and the order of the batches; None keeps
+        both in order of length, for prediction.
+    max_cells
+        Cells of a batch, at most; a single longer row makes a batch of its own.
+
+    Returns
+    -------
+    list of index arrays; every row occurs exactly once.
+    """
+    sort_key = lengths.astype(np.float64)
+    if rng is not None:
+        # Up to a tenth of jitter, so that a row does not meet the same neighbours every epoch.
+        sort_key = sort_key * (1.0 + 0.1 * rng.random(len(lengths))) + rng.random(len(lengths))
+    order = np.argsort(sort_key, kind="stable")
+    batches: list[np.ndarray] = []
+    start = cells = 0
+    for stop, row_cells in enumerate(n_cells(lengths[order]).tolist()):
+        if stop > start and (stop - start == batch_size or cells + row_cells > max_cells):
+            batches.append(order[start:stop])
+            start, cells = stop, 0
+        cells += row_cells
+    if len(order):
+        batches.append(order[start:])
+    if rng is not None:
+        rng.shuffle(batches)  # type: ignore[arg-type]
+    return batches

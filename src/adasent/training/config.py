@@ -1,0 +1,67 @@
+"""How a network is trained: one frozen dataclass, checked on construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adasent.systems.config import JsonConfig, check_choice, check_range
+
+
+@dataclass(frozen=True)
+class TrainingConfig(JsonConfig):
+    """Settings of the training loop.
+
+    Attributes
+    ----------
+    optimizer
+        ``adagrad``, as in the paper, or ``adam``.
+    learning_rate
+        Step size of every weight.
+    penalty
+        lambda, on the squared Frobenius norms of W_L and W_R.
+    clip_norm
+        Gradients of a larger joint norm are scaled down to it.
+    word_dropout
+        Share of words replaced by the unknown word.
+    vector_dropout
+        Dropout on word vectors.
+    dropout
+        Dropout before each layer of the classifier.
+    fine_tune
+        Train the word vectors too.
+    averaging
+        Decay of the running mean of the weights. The mean is what is validated and kept; 0 keeps
+        the weights of the last update themselves.
+    epochs
+        Passes over the training part, at most.
+    batch_size
+        Sentences of a batch, at most.
+    patience
+        Epochs without a better validation score before training stops.
+    """
+
+    optimizer: str = "adagrad"
+    learning_rate: float = 0.05
+    penalty: float = 1e-4
+    clip_norm: float = 5.0
+    word_dropout: float = 0.1
+    vector_dropout: float = 0.2
+    dropout: float = 0.5
+    fine_tune: bool = True
+    averaging: float = 0.99
+    epochs: int = 20
+    batch_size: int = 50
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        check_choice("optimizer", self.optimizer, ("adagrad", "adam"))
+        check_range("learning_rate", self.learning_rate, 1e-8, 100)
+        check_range("penalty", self.penalty, 0)
+        check_range("clip_norm", self.clip_norm, 1e-8)
+        check_range("word_dropout", self.word_dropout, 0, 0.95)
+        check_range("vector_dropout", self.vector_dropout, 0, 0.95)
+        check_range("dropout", self.dropout, 0, 0.95)
+        check_range("averaging", self.averaging, 0, 0.99999)
+        check_range("epochs", self.epochs, 1, whole=True)
+        check_range("batch_size", self.batch_size, 1, whole=True)
+        check_range("patience", self.patience, 1, whole=True)

@@ -1,0 +1,62 @@
+"""What the loop trains on: ids, target distributions and weights of N texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adasent.text.batch import pad
+from adasent.text.vocabulary import UNK_ID
+
+
+@dataclass(frozen=True)
+class Examples:
+    """N encoded texts with their targets.
+
+    Attributes
+    ----------
+    ids
+        N arrays of word ids, none empty.
+    targets
+        (N, C) probabilities: one-hot for labels, anything that sums to 1 for soft targets.
+    weights
+        (N,) non-negative weight of each text in the loss.
+    """
+
+    ids: list[np.ndarray]
+    targets: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(N,) words of each text."""
+        return np.array([len(row) for row in self.ids], dtype=np.int64)
+
+    def take(self, rows: np.ndarray) -> Examples:
+        """The given rows, in that order."""
+        return Examples([self.ids[i] for i in rows], self.targets[rows], self.weights[rows])
+
+    def tensors(
+        self,
+        device: torch.device,
+        *,
+        word_dropout: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All rows as one padded batch: ids, lengths (on the CPU), targets, weights."""
+        batch = pad(self.ids)
+        ids = batch.ids
+        if rng is not None and word_dropout:
+            ids = np.where(rng.random(ids.shape) < word_dropout, UNK_ID, ids)
+        return (
+            torch.from_numpy(ids).to(device),
+            torch.from_numpy(batch.lengths),
+            torch.from_numpy(self.targets).to(device),
+            torch.from_numpy(self.weights).to(device),
+        )

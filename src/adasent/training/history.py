@@ -1,0 +1,56 @@
+"""The record of a training run: one row an epoch, readable back from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adasent.errors import nearest
+
+
+class History(Sequence[Mapping[str, Any]]):
+    """Rows of an epoch each: epoch, losses, accuracies, gradient norm, gradient flow, seconds.
+
+    Attributes
+    ----------
+    best_epoch
+        Index of the row whose weights the model has, or None before the first epoch ends.
+    interrupted
+        True when Ctrl-C ended the run.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
+        self.best_epoch: int | None = None
+        self.interrupted = False
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def column(self, name: str) -> list[Any]:
+        """One value an epoch, for example ``history.column("valid_accuracy")``."""
+        if self.rows and name not in self.rows[0]:
+            raise KeyError(f"no column {name!r} in the history{nearest(name, self.rows[0])}")
+        return [row[name] for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return {
+            "best_epoch": self.best_epoch,
+            "interrupted": self.interrupted,
+            "epochs": self.rows,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> History:
+        """Inverse of :meth:`to_dict`."""
+        history = cls(values["epochs"])
+        history.best_epoch = values["best_epoch"]
+        history.interrupted = bool(values["interrupted"])
+        return history

@@ -1,0 +1,35 @@
+"""Fixtures for all tests: a few made-up reviews, and the mirror when there is one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+POSITIVE = ["good", "great", "lovely", "fine", "superb"]
+NEGATIVE = ["bad", "awful", "dull", "poor", "dreadful"]
+NOUNS = ["film", "plot", "cast", "story", "scene", "music"]
+
+
+@pytest.fixture(scope="session")
+def reviews() -> tuple[list[str], list[str]]:
+    """120 short texts that any working classifier separates, and their labels."""
+    texts, labels = [], []
+    for i in range(60):
+        noun, other = NOUNS[i % 6], NOUNS[(i // 6) % 6]
+        texts += [
+            f"a {POSITIVE[i % 5]} {noun} and a {POSITIVE[(i + 2) % 5]} {other}",
+            f"the {noun} was {NEGATIVE[i % 5]}",
+        ]
+        labels += ["pos", "neg"]
+    return texts, labels
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder named by ADASENT_DATA; tests that need it skip without it."""
+    folder = os.environ.get("ADASENT_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("ADASENT_DATA does not name a mirror folder")
+    return Path(folder)

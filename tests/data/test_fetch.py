@@ -1,0 +1,279 @@
+import importlib
+from pathlib import Path
+
+import pytest
+
+from adasent.data import cache_dir, fetch, fetch_file
+from adasent.errors import FetchError
+
+# The package exports a function of the same name, which hides the module from `import ... as`.
+module = importlib.import_module("adasent.data.fetch")
+
+BODY = b"some text\nmore text\n"
+
+
+def left_over(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.rglob("*")) if folder.exists() else []
+
+
+def test_download_lands_in_the_cache_and_is_not_repeated(site, cache, enter, remote):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("data/toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    assert fetch("toy") == [cache / "data/toy.txt"]
+    assert (cache / "data/toy.txt").read_bytes() == BODY
+    assert fetch("toy") == [cache / "data/toy.txt"]
+    assert site.asked == ["/toy.txt"]
+    assert left_over(cache) == ["data", "toy.txt"]
+
+
+def test_progress_bar_changes_nothing_and_stays_off_stdout(site, cache, enter, capsys, remote):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    assert fetch_file("toy", progress=True).read_bytes() == BODY
+    assert capsys.readouterr().out == ""
+
+
+def test_archive_shared_by_two_files_is_downloaded_once(site, cache, enter, remote, tarball):
+    site.pages["/a.tar.gz"] = tarball({"deep/README": b"?", "deep/x.pos": b"good", "x.neg": b"bad"})
+    url = (f"{site.url}/a.tar.gz",)
+    enter(
+        remote("data/1.pos", b"good", urls=url, member="x.pos"),
+        remote("data/1.neg", b"bad", urls=url, member="x.neg"),
+    )
+    assert [path.read_bytes() for path in fetch("toy")] == [b"good", b"bad"]
+    assert site.asked == ["/a.tar.gz"]
+    assert left_over(cache) == ["1.neg", "1.pos", "data"]
+
+
+def test_second_address_is_tried(site, cache, enter, remote):
+    site.pages["/new.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/old.txt", f"{site.url}/new.txt")))
+    assert fetch_file("toy").read_bytes() == BODY
+    assert site.asked == ["/old.txt", "/new.txt"]
+
+
+def test_wrong_bytes_leave_nothing_and_name_both_digests(site, cache, enter, remote):
+    site.pages["/toy.txt"] = b"<html>moved</html>"
+    file = remote("data/toy.txt", BODY, urls=(f"{site.url}/toy.txt",))
+    enter(file)
+    with pytest.raises(FetchError) as caught:
+        fetch("toy")
+    message = str(caught.value)
+    assert f"{site.url}/toy.txt: expected {file.size} bytes with sha256 {file.sha256}" in message
+    assert "got 18 bytes with sha256 " in message
+    assert "Set ADASENT_DATA to a mirror" in message
+    assert f"put the file at {cache / 'data/toy.txt'} yourself" in message
+    assert left_over(cache) == []
+
+
+def test_truncated_download_leaves_nothing(site, cache, enter, remote):
+    site.pages["/toy.txt"] = BODY
+    site.cut_to = 5
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match=r"no usable answer|got 5 bytes"):
+        fetch("toy")
+    assert left_over(cache) == []
+
+
+def test_missing_page_names_address_and_status(site, cache, enter, remote):
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match=rf"{site.url}/toy.txt: HTTP status 404"):
+        fetch("toy")
+    assert left_over(cache) == []
+
+
+def test_no_network(site, cache, enter, remote):
+    site.server.server_close()
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match=r"no usable answer \(ConnectionError\)"):
+        fetch("toy")
+    assert left_over(cache) == []
+
+
+@pytest.mark.parametrize(
+    ("members", "n_cut", "complaint"),
+    [
+        ({"other": b"good"}, 0, "the archive does not hold x.pos"),
+        ({"x.pos": b"good and more"}, 0, "expected x.pos of 4 bytes, got 13"),
+        ({"x.pos": b"evil"}, 0, "got 4 bytes with sha256"),
+        ({"x.pos": b"good"}, 30, "not a readable archive"),
+        ({}, 40, "not a readable archive"),
+    ],
+)
+def test_bad_archives(site, cache, enter, remote, tarball, members, n_cut, complaint):
+    body = tarball(members)
+    site.pages["/a.tar.gz"] = body[: len(body) - n_cut]
+    enter(remote("x.pos", b"good", urls=(f"{site.url}/a.tar.gz",), member="x.pos"))
+    with pytest.raises(FetchError, match=complaint):
+        fetch("toy")
+    assert left_over(cache) == []
+
+
+def test_damaged_cache_is_replaced(site, cache, enter, remote):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    cache.mkdir()
+    (cache / "toy.txt").write_bytes(b"rotten")
+    assert fetch_file("toy").read_bytes() == BODY
+
+
+def test_damaged_cache_is_named_when_it_cannot_be_replaced(cache, enter, remote):
+    enter(remote("toy.txt", BODY))
+    cache.mkdir()
+    (cache / "toy.txt").write_bytes(b"rotten")
+    with pytest.raises(FetchError, match=r"cache/toy.txt: expected 20 bytes .*, got 6 bytes"):
+        fetch("toy")
+    assert (cache / "toy.txt").read_bytes() == b"rotten"
+
+
+def test_mirror_folder_is_read_in_place(tmp_path, cache, enter, monkeypatch, remote):
+    enter(remote("data/toy.txt", BODY))
+    (tmp_path / "mirror/data").mkdir(parents=True)
+    (tmp_path / "mirror/data/toy.txt").write_bytes(BODY)
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path / "mirror"))
+    assert fetch_file("TOY") == tmp_path / "mirror/data/toy.txt"
+    assert not cache.exists()
+
+
+def test_wrong_file_in_a_mirror_is_an_error_not_a_reason_to_download(
+    tmp_path, site, cache, enter, monkeypatch, remote
+):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    (tmp_path / "toy.txt").write_bytes(b"stale")
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path))
+    with pytest.raises(FetchError, match=r"toy.txt: expected .* replace it in the mirror"):
+        fetch("toy")
+    assert site.asked == []
+
+
+def test_file_missing_in_the_mirror_is_downloaded(
+    tmp_path, site, cache, enter, monkeypatch, remote
+):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path / "mirror"))
+    assert fetch_file("toy") == cache / "toy.txt"
+
+
+def test_missing_mirror_folder(tmp_path, cache, enter, monkeypatch, remote):
+    enter(remote("toy.txt", BODY))
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path / "gone"))
+    with pytest.raises(FetchError, match=r"expected an existing folder or an http\(s\) address"):
+        fetch("toy")
+
+
+def test_mirror_address_comes_before_the_public_one(site, cache, enter, monkeypatch, remote):
+    site.pages["/pub/data/toy%201.txt"] = BODY
+    enter(remote("data/toy 1.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    monkeypatch.setenv("ADASENT_DATA", f"{site.url}/pub/")
+    assert fetch_file("toy") == cache / "data/toy 1.txt"
+    assert site.asked == ["/pub/data/toy%201.txt"]
+
+
+def test_mirror_address_without_the_file_falls_back(site, cache, enter, monkeypatch, remote):
+    site.pages["/toy.txt"] = BODY
+    enter(remote("data/toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    monkeypatch.setenv("ADASENT_DATA", f"{site.url}/pub")
+    assert fetch_file("toy").read_bytes() == BODY
+    assert site.asked == ["/pub/data/toy.txt", "/toy.txt"]
+
+
+def test_file_without_a_public_address_says_so(cache, enter, remote):
+    enter(remote("vectors/toy.gz", BODY))
+    with pytest.raises(FetchError, match="no public address and comes from a mirror only"):
+        fetch("toy")
+
+
+def test_changed_file_is_hashed_again(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"one")
+    first = module._digest(path, 3, 1)
+    path.write_bytes(b"two")
+    assert module._digest(path, 3, 2) != first
+
+
+def test_fetch_file_refuses_several_files(tmp_path, cache, enter, monkeypatch, remote):
+    enter(remote("a", b"a"), remote("b", b"b"))
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"b")
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path))
+    with pytest.raises(FetchError, match="has 2 files, not one"):
+        fetch_file("toy")
+
+
+def test_unusable_cache_names_the_variable(tmp_path, site, enter, monkeypatch, remote):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("ADASENT_CACHE", str(tmp_path / "file"))
+    monkeypatch.delenv("ADASENT_DATA", raising=False)
+    site.pages["/toy.txt"] = BODY
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match=r"cannot write to the cache .* set ADASENT_CACHE"):
+        fetch("toy")
+
+
+def test_full_disk_leaves_nothing(site, cache, enter, monkeypatch, remote):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", fail)
+    enter(remote("toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match="No space left on device"):
+        fetch("toy")
+    assert left_over(cache) == []
+
+
+def test_path_in_the_way_inside_the_cache(site, cache, enter, remote):
+    cache.mkdir()
+    (cache / "data").write_text("in the way")
+    site.pages["/toy.txt"] = BODY
+    enter(remote("data/toy.txt", BODY, urls=(f"{site.url}/toy.txt",)))
+    with pytest.raises(FetchError, match="cannot write to the cache"):
+        fetch("toy")
+    assert left_over(cache) == ["data"]
+
+
+def test_unreadable_mirror_file(tmp_path, cache, enter, monkeypatch, remote):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    enter(remote("toy.txt", BODY))
+    (tmp_path / "toy.txt").write_bytes(BODY)
+    monkeypatch.setenv("ADASENT_DATA", str(tmp_path))
+    monkeypatch.setattr(module, "_digest", refuse)
+    with pytest.raises(FetchError, match=r"toy.txt: cannot be read \(Permission denied\)"):
+        fetch("toy")
+
+
+def test_default_cache_is_the_users(monkeypatch):
+    monkeypatch.delenv("ADASENT_CACHE", raising=False)
+    assert "adasent" in str(cache_dir()).lower()
+
+
+def test_package_is_downloaded_by_name(cache, enter, monkeypatch, remote):
+    calls = []
+
+    def download(package, version, filename, sha256, folder):
+        calls.append((package, version, filename, sha256))
+        path = folder / "Toy-1.0.tar.gz"
+        path.write_bytes(BODY)
+        return path
+
+    monkeypatch.setattr(module, "pip_download", download)
+    file = remote("packages/toy-1.0.tar.gz", BODY, package="toy", version="1.0")
+    enter(file)
+    assert fetch_file("toy") == cache / "packages/toy-1.0.tar.gz"
+    assert calls == [("toy", "1.0", "toy-1.0.tar.gz", file.sha256)]
+    assert left_over(cache) == ["packages", "toy-1.0.tar.gz"]
+
+
+def test_failing_package_download_leaves_nothing(cache, enter, monkeypatch, remote):
+    def download(*_):
+        raise FetchError("pip download toy==1.0: ERROR: offline")
+
+    monkeypatch.setattr(module, "pip_download", download)
+    enter(remote("packages/toy-1.0.tar.gz", BODY, package="toy", version="1.0"))
+    with pytest.raises(FetchError, match=r"ERROR: offline\. Set ADASENT_DATA"):
+        fetch("toy")
+    assert left_over(cache) == []
