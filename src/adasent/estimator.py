@@ -12,29 +12,30 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
 
 from adasent import __version__
-from adasent.data import fetch, held_out, registered_vectors
-from adasent.errors import AdaSentWarning, ConfigError, DataError, require
-from adasent.persistence import SavedModel, read_model, write_model
+from adasent.data import fetch_file, held_out, vector_sets
+from adasent.errors import (
+    AdaSentError,
+    AdaSentWarning,
+    ConfigError,
+    DataError,
+    ModelFormatError,
+)
+from adasent.persistence import TRAINING, SavedModel, read_model, write_model
+from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig, check_range
 from adasent.text.batch import length_buckets, pad
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vectors import WordVectors, align, as_vectors, frequent_words
-from adasent.text.vocabulary import Vocabulary
-
-require("torch", "train", "AdaSentClassifier")
-require("sklearn", "train", "AdaSentClassifier")
-
-import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-
-from adasent.systems.adasent import AdaSent
+from adasent.text.vocabulary import SPECIALS, Vocabulary
 from adasent.training.checkpoint import Checkpoint
 from adasent.training.config import TrainingConfig
 from adasent.training.examples import Examples
@@ -45,7 +46,7 @@ from adasent.training.progress import ProgressBar
 VectorSource = str | os.PathLike[str] | WordVectors | Any
 
 
-class AdaSentClassifier(ClassifierMixin, BaseEstimator):
+class AdaSentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify short texts by a consensus over phrase scales.
 
     Parameters
@@ -67,7 +68,7 @@ class AdaSentClassifier(ClassifierMixin, BaseEstimator):
     hidden_size, pooling, activation, local_gate, level_gate, classifier_size, gate_size, copy_bias
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
     optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
-fine_tune, epochs, batch_size, patience
+fine_tune, averaging, epochs, batch_size, patience
         Training; see :class:`adasent.training.config.TrainingConfig`.
     validation_fraction
         Share of the training texts held back to choose the epoch; 0 trains all epochs on all.
@@ -103,21 +104,22 @@ fine_tune, epochs, batch_size, patience
         min_count: int = 1,
         max_words: int = 2000,
         hidden_size: int = 100,
-        pooling: str = "mean",
+        pooling: str = "max",
         activation: str = "tanh",
         local_gate: str = "softmax",
         level_gate: str = "softmax",
         classifier_size: int = 100,
         gate_size: int = 20,
-        copy_bias: float = 0.0,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.05,
+        copy_bias: float = 4.0,
+        optimizer: str = "adam",
+        learning_rate: float = 1e-3,
         penalty: float = 1e-4,
         clip_norm: float = 5.0,
         word_dropout: float = 0.1,
-        vector_dropout: float = 0.2,
+        vector_dropout: float = 0.4,
         dropout: float = 0.5,
         fine_tune: bool = True,
+        averaging: float = 0.99,
         epochs: int = 20,
         batch_size: int = 50,
         patience: int = 5,
@@ -149,6 +151,7 @@ fine_tune, epochs, batch_size, patience
         self.vector_dropout = vector_dropout
         self.dropout = dropout
         self.fine_tune = fine_tune
+        self.averaging = averaging
         self.epochs = epochs
         self.batch_size = batch_size
         self.patience = patience
@@ -187,23 +190,26 @@ fine_tune, epochs, batch_size, patience
         """
         config = self._training_config()
         texts, labels = _check_examples(X, y)
-        weights = _check_weights(sample_weight, len(texts))
-        check_classification_targets(labels)
-        classes, targets = np.unique(labels, return_inverse=True)
+        classes = np.unique(labels)
         if len(classes) == 1:
             warnings.warn(
-                f"only one class, {classes[0]!r}, in the labels; it will always be predicted",
+                f"only one class, {labels.tolist()[0]!r}, in the labels; "
+                "it will always be predicted",
                 AdaSentWarning,
                 stacklevel=2,
             )
-        weights = weights * compute_sample_weight(self.class_weight, labels)
-        weights = (weights * (len(weights) / weights.sum())).astype(np.float32)
+        weights = _example_weights(sample_weight, self.class_weight, labels)
+        # A text without weight is left out altogether: of the vocabulary and the validation too.
+        used = np.flatnonzero(weights)
+        texts, labels = [texts[i] for i in used], labels[used]
+        weights = (weights[used] / weights[used].mean()).astype(np.float32)
+        targets = np.searchsorted(classes, labels)
         seed = _seed(self.random_state)
 
         tokenizer = get_tokenizer(self.tokenizer)
         tokens = tokenise(texts, tokenizer, self.max_words)
         if validation is None:
-            kept, held = held_out(labels, self.validation_fraction, seed, texts=texts)
+            kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
         else:
             kept, held = np.arange(len(texts)), np.empty(0, dtype=np.int64)
         sources = _read_sources(self.vectors)
@@ -221,9 +227,7 @@ fine_tune, epochs, batch_size, patience
             **{name: getattr(self, name) for name in _NETWORK_SETTINGS},
         )
         one_hot = np.eye(len(classes), dtype=np.float32)
-        examples = Examples(
-            [vocabulary.encode(row) for row in tokens], one_hot[targets], weights
-        )
+        examples = Examples([vocabulary.encode(row) for row in tokens], one_hot[targets], weights)
         training = examples.take(kept)
         held_examples: Examples | None = examples.take(held) if len(held) else None
         if validation is not None:
@@ -260,6 +264,7 @@ fine_tune, epochs, batch_size, patience
         _round_table(model)
         self.classes_ = classes
         self.vocabulary_ = vocabulary
+        self.encoder_ = TextEncoder(tokenizer, vocabulary, self.max_words)
         self.model_ = model.eval()
         self.history_ = history
         self.training_ = {
@@ -299,9 +304,7 @@ fine_tune, epochs, batch_size, patience
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
         check_range("max_words", self.max_words, 1, whole=True)
-        return TrainingConfig(
-            **{f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
-        )
+        return TrainingConfig(**{f.name: getattr(self, f.name) for f in fields(TrainingConfig)})
 
     # -- prediction ----------------------------------------------------------------------------
 
@@ -319,8 +322,7 @@ fine_tune, epochs, batch_size, patience
                 "this AdaSentClassifier is not fitted yet; call fit, or AdaSentClassifier.load"
             )
         texts = check_texts(X)
-        encode = TextEncoder(get_tokenizer(self.tokenizer), self.vocabulary_, self.max_words)
-        ids = encode(texts)
+        ids = self.encoder_(texts)
         lengths = np.array([len(row) for row in ids], dtype=np.int64)
         probabilities = np.empty((len(texts), len(self.classes_)))
         for rows in length_buckets(lengths, 128):
@@ -328,7 +330,13 @@ fine_tune, epochs, batch_size, patience
             output = self.model_(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
             probabilities[rows] = output.log_probs.double().exp().numpy()
         total = probabilities.sum(axis=1, keepdims=True)
-        return np.divide(probabilities, total, out=probabilities)
+        if not (np.isfinite(total) & (total > 0)).all():
+            raise AdaSentError(
+                "the network overflows on these texts; its weights are far too large: "
+                "train again with a lower learning_rate, a higher penalty or activation='tanh'"
+            )
+        probabilities /= total
+        return probabilities
 
     # -- saving --------------------------------------------------------------------------------
 
@@ -347,17 +355,15 @@ fine_tune, epochs, batch_size, patience
                 self.model_.config,
                 self.vocabulary_,
                 self.classes_,
-                tokenizer_name(self.tokenizer),
-                self.max_words,
+                tokenizer_name(self.encoder_.tokenizer),
+                self.encoder_.max_words,
                 tensors,
                 self.training_,
             ),
         )
 
     @classmethod
-    def load(
-        cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None
-    ) -> Self:
+    def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
         """Read a saved model.
 
         Parameters
@@ -373,8 +379,14 @@ fine_tune, epochs, batch_size, patience
             )
         network = saved.config.to_dict()
         known = {name: network[name] for name in _NETWORK_SETTINGS}
-        settings = saved.training.get("settings", {})
-        known |= {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
+        try:
+            known |= TrainingConfig.from_dict(saved.training.get("settings", {})).to_dict()
+            history = saved.training.get("history", {"epochs": [], "best_epoch": None})
+            history = History.from_dict({"interrupted": False} | history)
+        except (KeyError, TypeError, ConfigError) as error:
+            raise ModelFormatError(
+                f"{Path(folder) / TRAINING}: settings or history cannot be read: {error}"
+            ) from error
         clf = cls(
             **known,
             vector_size=saved.config.vector_size,
@@ -382,17 +394,18 @@ fine_tune, epochs, batch_size, patience
             max_words=saved.max_words,
             random_state=saved.training.get("seed", 0),
         )
-        get_tokenizer(clf.tokenizer)  # an unknown name is refused here
         model = AdaSent(saved.config)
         model.load_state_dict(
             {name: torch.from_numpy(t.astype(np.float32)) for name, t in saved.tensors.items()}
         )
         clf.classes_ = saved.classes
         clf.vocabulary_ = saved.vocabulary
+        clf.encoder_ = TextEncoder(
+            get_tokenizer(clf.tokenizer), saved.vocabulary, saved.max_words
+        )
         clf.model_ = model.eval()
         clf.training_ = saved.training
-        if "history" in saved.training:
-            clf.history_ = History.from_dict(saved.training["history"])
+        clf.history_ = history
         return clf
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -418,43 +431,84 @@ def _check_examples(X: Any, y: Any) -> tuple[list[str], np.ndarray]:
     texts = check_texts(X)
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            "a column-vector y was passed when a 1d array was expected", AdaSentWarning, 3
-        )
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise DataError(f"expected one label a text, got an array of shape {labels.shape}")
+    labels = check_labels(y)
     if len(texts) != len(labels):
-        raise DataError(f"expected as many labels as texts, got {len(texts)} and {len(labels)}")
+        raise DataError(f"expected as many labels as texts, got {len(labels)} and {len(texts)}")
     if not texts:
         raise DataError("expected at least one text, got none")
-    if labels.dtype == object:
-        wrong = [i for i, v in enumerate(labels.tolist()) if v is None or v != v]
-        if wrong:
-            raise DataError(
-                f"{len(wrong)} labels are missing, the first at position {wrong[0]}; "
-                "drop these rows"
-            )
-        kinds = {type(v).__name__ for v in labels.tolist()}
-        if len(kinds) > 1:
-            raise DataError(f"labels are of mixed types {sorted(kinds)}; make them all strings")
-    elif labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError("labels hold NaN or infinity; drop these rows")
+    check_classification_targets(labels)
     return texts, labels
 
 
-def _check_weights(sample_weight: Any, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise DataError(f"expected {n} sample weights, got an array of shape {weights.shape}")
+def check_labels(y: Any) -> np.ndarray:
+    """(N,) labels of one kind: strings, integers, booleans or whole floats.
+
+    Raises
+    ------
+    DataError
+        For missing labels, mixed types (numpy would turn them all into strings), and kinds that
+        a saved model cannot hold.
+    """
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        labels = y = labels.ravel()
+    if labels.ndim != 1:
+        raise DataError(f"expected one label a text, got an array of shape {labels.shape}")
+    # What numpy did not make of the labels itself: a list, or an array of objects.
+    values = labels.tolist() if hasattr(y, "dtype") else [_plain(value) for value in y]
+    missing = [i for i, value in enumerate(values) if _is_missing(value)]
+    if missing:
+        raise DataError(
+            f"{len(missing)} labels are missing (None, NaN or inf), the first at position "
+            f"{missing[0]}; drop these rows"
+        )
+    kinds = {type(_plain(value)) for value in values}
+    if len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(f"labels are of mixed types ({names}); make them all strings")
+    if not kinds <= {str, int, bool, float}:
+        raise DataError(
+            f"labels must be strings, whole numbers or booleans, got {kinds.pop().__name__}; "
+            "turn them into strings"
+        )
+    if labels.dtype == object and str not in kinds:
+        return np.array(values)
+    return labels
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python value it stands for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, float):
+        return not np.isfinite(value)
+    # pandas marks missing values by objects of its own.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _example_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -> np.ndarray:
+    """(N,) weight of each text in the loss: its own times that of its class."""
+    weights = np.ones(len(labels))
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.ndim == 0:
+            weights = np.full(len(labels), float(weights))
+        if weights.shape != labels.shape:
+            raise DataError(
+                f"expected {len(labels)} sample weights, got an array of shape {weights.shape}"
+            )
+    weights = weights * compute_sample_weight(class_weight, labels)
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise DataError("sample weights must be finite, not negative and not all zero")
+        raise DataError(
+            "sample_weight times class_weight must be finite, not negative and not all zero"
+        )
     return weights
 
 
@@ -472,8 +526,8 @@ def _read_sources(vectors: Any) -> list[WordVectors]:
     many = vectors if isinstance(vectors, list | tuple) else [vectors]
     sources = []
     for one in many:
-        if isinstance(one, str) and not Path(one).exists() and one in registered_vectors():
-            one = fetch(one)[0]
+        if isinstance(one, str) and not Path(one).exists() and one in vector_sets():
+            one = fetch_file(one)
         sources.append(as_vectors(one))
     return sources
 
@@ -485,7 +539,7 @@ def _word_table(
     if sources:
         return align(sources, vocabulary, seed=seed)
     table = np.random.default_rng(seed).normal(0.0, 0.1, (len(vocabulary), size))
-    table[:2] = 0.0
+    table[: len(SPECIALS)] = 0.0
     return table.astype(np.float32)
 
 

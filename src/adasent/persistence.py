@@ -102,7 +102,7 @@ def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
     target.mkdir(parents=True, exist_ok=True)
     part = target / (TENSORS + ".part")
     save_file({k: np.ascontiguousarray(v) for k, v in model.tensors.items()}, part)
-    os.replace(part, target / TENSORS)
+    part.replace(target / TENSORS)
     _write_json(target / VOCABULARY, model.vocabulary.to_list())
     _write_json(target / TRAINING, model.training)
     kind, values = _labels_to_json(model.classes)
@@ -153,12 +153,11 @@ def read_model(folder: str | os.PathLike[str]) -> SavedModel:
         raise ModelFormatError(
             f"{source / CONFIG}: {len(classes)} labels for {config.n_classes} classes"
         )
-    vocabulary = Vocabulary.from_list(_read_json(source, VOCABULARY))
-    if len(vocabulary) != config.n_trained + config.n_fixed:
-        raise ModelFormatError(
-            f"{source / VOCABULARY}: {len(vocabulary)} words for a table of "
-            f"{config.n_trained + config.n_fixed} rows"
-        )
+    words = _read_json(source, VOCABULARY)
+    n_rows = config.n_trained + config.n_fixed
+    if not isinstance(words, list) or len(words) != n_rows:
+        raise ModelFormatError(f"{source / VOCABULARY}: expected a list of {n_rows} words")
+    vocabulary = Vocabulary.from_list(words, n_training=config.n_trained)
     tensors = _read_tensors(source, tensor_shapes(config))
     training = _read_json(source, TRAINING) if (source / TRAINING).exists() else {}
     return SavedModel(config, vocabulary, classes, tokenizer, max_words, tensors, training)
@@ -220,7 +219,7 @@ def _write_json(path: Path, value: object) -> None:
     part = path.with_name(path.name + ".part")
     # ASCII escapes keep lone surrogates in words intact.
     part.write_text(json.dumps(value, indent=1), encoding="ascii")
-    os.replace(part, path)
+    part.replace(path)
 
 
 def _labels_to_json(classes: np.ndarray) -> tuple[str, list[Any]]:

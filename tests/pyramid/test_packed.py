@@ -28,9 +28,7 @@ def gradients(
     words = random_words(lengths, size).requires_grad_()
     pyramid = build(pack(words, lengths), weights, keep_units=True, **options)  # type: ignore[operator]
     generator = torch.Generator().manual_seed(2)
-    target = torch.randn(
-        pyramid.levels.data.shape, generator=generator, dtype=torch.float64
-    )
+    target = torch.randn(pyramid.levels.data.shape, generator=generator, dtype=torch.float64)
     inputs = [words, *[w for w in weights if w is not None]]
     found = torch.autograd.grad(
         (pyramid.levels.data * target).sum(), inputs, materialize_grads=True

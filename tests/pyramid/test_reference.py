@@ -116,9 +116,7 @@ def test_gates_forced_along_a_tree_give_the_recursive_net() -> None:
     gate_left[0, closed_left] = gate_right[0, junk] = big  # (a b) beside junk: copy left
     gate_left[1, junk] = gate_right[1, closed_right] = big  # junk beside (c d): copy right
     gate_bias = tensor(-1.5 * big, -1.5 * big, 0.0)
-    weights = PyramidWeights(
-        compose_left, compose_right, bias, gate_left, gate_right, gate_bias
-    )
+    weights = PyramidWeights(compose_left, compose_right, bias, gate_left, gate_right, gate_bias)
     words = torch.randn(4, size, dtype=torch.float64)
     words[:, content:] = 0.0
     for row, marker in enumerate((a, b, c, d)):

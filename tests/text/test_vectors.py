@@ -99,18 +99,32 @@ def test_coverage_names_a_few_and_nothing_is_zero() -> None:
 def test_align_puts_sets_side_by_side() -> None:
     matrix = align([ONE, TWO], Vocabulary(["dog", "good", "bad"]), seed=0)
     assert matrix.dtype == np.float32
-    assert matrix.tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 9], [3, 4, 7], [5, 6, 0]]
+    one = np.array([[0, 0], [0, 0], [0, 0], [3, 4], [5, 6]]) / np.std([3, 4, 5, 6])
+    two = np.array([[0], [0], [9], [7], [0]]) / np.std([7, 9])
+    np.testing.assert_allclose(matrix, np.hstack([one, two]), rtol=1e-6)
 
 
-def test_align_fills_unknown_words_by_seed() -> None:
+def test_align_brings_sets_to_one_scale() -> None:
     rng = np.random.default_rng(3)
-    wide = WordVectors(["a", "b", "c"], rng.normal(size=(3, 4)) * [0.1, 1.0, 10.0, 0.0])
-    vocabulary = Vocabulary(["a", *map(str, range(2000))])
-    matrix = align(wide, vocabulary, seed=0)
-    np.testing.assert_array_equal(matrix, align(wide, vocabulary, seed=0))
-    assert not np.array_equal(matrix, align(wide, vocabulary, seed=1))
-    np.testing.assert_allclose(matrix[3:].std(axis=0), wide.matrix.std(axis=0), rtol=0.1)
+    words = [f"w{n}" for n in range(500)]
+    sets = [WordVectors(words, scale * rng.normal(size=(500, 4))) for scale in (0.01, 10.0)]
+    matrix = align(sets, Vocabulary(words), seed=0)[2:]
+    np.testing.assert_allclose([matrix[:, :4].std(), matrix[:, 4:].std()], 1, rtol=1e-4)
+    same = WordVectors(["a", "b"], np.zeros((2, 3)))
+    assert (align(same, Vocabulary(["a", "b"]), seed=0) == 0).all()
+
+
+def test_align_fills_words_without_vector_by_seed() -> None:
+    vocabulary = Vocabulary(["good", *map(str, range(2000))])
+    matrix = align(ONE, vocabulary, seed=0)
+    np.testing.assert_array_equal(matrix, align(ONE, vocabulary, seed=0))
+    assert not np.array_equal(matrix, align(ONE, vocabulary, seed=1))
+    np.testing.assert_allclose(matrix[3:].std(), 1, rtol=0.1)
     assert (matrix[:2] == 0).all()
+
+
+def test_align_without_a_common_word() -> None:
+    assert align(ONE, Vocabulary(["cat"]), seed=0)[2].all()
 
 
 def test_align_never_gives_specials_a_vector() -> None:

@@ -4,7 +4,15 @@ from adasent.data.corpus import Corpus, Label
 from adasent.data.fetch import cache_dir, fetch, fetch_file
 from adasent.data.packages import pip_download
 from adasent.data.readers import LABEL_COLUMNS, TEXT_COLUMNS, load, stream_texts
-from adasent.data.registry import Entry, PaperRow, RemoteFile, corpora, describe, registered
+from adasent.data.registry import (
+    Entry,
+    PaperRow,
+    RemoteFile,
+    corpora,
+    describe,
+    registered,
+    vector_sets,
+)
 from adasent.data.splits import Fold, grouped_folds, held_out, official_split, stratified_folds
 
 __all__ = [
@@ -29,4 +37,5 @@ __all__ = [
     "registered",
     "stratified_folds",
     "stream_texts",
+    "vector_sets",
 ]

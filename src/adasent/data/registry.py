@@ -114,6 +114,15 @@ def corpora() -> list[str]:
     return [name for name, entry in _entries().items() if entry.reader is not None]
 
 
+def vector_sets() -> list[str]:
+    """The names of the registered word vectors."""
+    return [
+        name
+        for name, entry in _entries().items()
+        if all(file.path.startswith("vectors/") for file in entry.files)
+    ]
+
+
 def find(name: str) -> Entry | None:
     """The entry of that name in any letter case, or None."""
     folded = name.casefold()

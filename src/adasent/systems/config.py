@@ -81,13 +81,13 @@ class AdaSentConfig(JsonConfig):
     vector_size: int
     n_fixed: int = 0
     hidden_size: int = 100
-    pooling: str = "mean"
+    pooling: str = "max"
     activation: str = "tanh"
     local_gate: str = "softmax"
     level_gate: str = "softmax"
     classifier_size: int = 100
     gate_size: int = 20
-    copy_bias: float = 0.0
+    copy_bias: float = 4.0
 
     def __post_init__(self) -> None:
         check_range("n_trained", self.n_trained, 2, whole=True)

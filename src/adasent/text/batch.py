@@ -43,7 +43,8 @@ def pad(rows: Sequence[np.ndarray]) -> Batch:
 
 def n_cells(lengths: np.ndarray) -> np.ndarray:
     """Units in the pyramid of a text of each length: T(T+1)/2."""
-    return lengths * (lengths + 1) // 2
+    cells: np.ndarray = lengths * (lengths + 1) // 2
+    return cells
 
 
 def length_buckets(
@@ -71,11 +72,10 @@ def length_buckets(
     -------
     list of index arrays; every row occurs exactly once.
     """
-    sort_key = lengths.astype(np.float64)
-    if rng is not None:
-        # Up to a tenth of jitter, so that a row does not meet the same neighbours every epoch.
-        sort_key = sort_key * (1.0 + 0.1 * rng.random(len(lengths))) + rng.random(len(lengths))
-    order = np.argsort(sort_key, kind="stable")
+    # Rows of equal length in random order: most batches then hold one length only, which the
+    # pyramid builds fastest.
+    ties = np.zeros(len(lengths)) if rng is None else rng.random(len(lengths))
+    order = np.argsort(lengths + ties, kind="stable")
     batches: list[np.ndarray] = []
     start = cells = 0
     for stop, row_cells in enumerate(n_cells(lengths[order]).tolist()):
@@ -86,5 +86,5 @@ def length_buckets(
     if len(order):
         batches.append(order[start:])
     if rng is not None:
-        rng.shuffle(batches)  # type: ignore[arg-type]
+        rng.shuffle(batches)
     return batches

@@ -131,9 +131,7 @@ class _Sentences:
         # end the pass quietly and let the caller raise.
         try:
             yield from self._tokenised()
-        except BaseException as error:
-            if isinstance(error, GeneratorExit):
-                raise
+        except (Exception, KeyboardInterrupt) as error:
             self.error = error
 
     def _tokenised(self) -> Iterator[list[str]]:

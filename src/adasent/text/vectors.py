@@ -172,9 +172,10 @@ def align(
 ) -> NDArray[np.float32]:
     """A row for each word of the vocabulary, the vectors of all sets side by side.
 
-    A word that some sets lack has zeros in their columns. A word that all lack gets normal values
-    with the standard deviation that each column has in its set. Padding and unknown are zeros:
-    unknown is also what word dropout and unseen words use.
+    Each set is scaled by one number, so that its entries have standard deviation 1: sets differ
+    tenfold in scale, and the network learns best at this one. A word that some sets lack has zeros
+    in their columns. A word that all lack gets standard normal values. Padding and unknown are
+    zeros: unknown is also what word dropout and unseen words use.
 
     Parameters
     ----------
@@ -200,12 +201,12 @@ def align(
         ]
         if pairs:
             rows, sources = np.array(pairs).T
-            matrix[rows, column : column + one.dim] = one.matrix[sources]
+            block = one.matrix[sources]
+            matrix[rows, column : column + one.dim] = block / max(float(block.std()), 1e-6)
             found[rows] = True
         column += one.dim
-    spread = np.concatenate([one.matrix.std(axis=0) for one in sets])
-    noise = np.random.default_rng(seed).standard_normal((int((~found).sum()), matrix.shape[1]))
-    matrix[~found] = noise * spread
+    shape = (int((~found).sum()), matrix.shape[1])
+    matrix[~found] = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
     return matrix
 
 

@@ -7,7 +7,6 @@ that a checkpoint is only ever resumed by the run it came from.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +65,7 @@ class Checkpoint:
             "history": json.dumps(state.history.to_dict()),
         }
         save_file(tensors, part, metadata)
-        os.replace(part, self.path)
+        part.replace(self.path)
 
     def read(self) -> TrainingState | None:
         """The state to go on from, or None when there is no checkpoint."""

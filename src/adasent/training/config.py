@@ -40,12 +40,12 @@ class TrainingConfig(JsonConfig):
         Epochs without a better validation score before training stops.
     """
 
-    optimizer: str = "adagrad"
-    learning_rate: float = 0.05
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
-    vector_dropout: float = 0.2
+    vector_dropout: float = 0.4
     dropout: float = 0.5
     fine_tune: bool = True
     averaging: float = 0.99

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -65,6 +65,7 @@ def train(
     model.set_dropout(config.vector_dropout, config.dropout)
     optimizers = make_optimizers(model, config)
     average = average_weights(model, config.averaging)
+    averaged = cast(AdaSent, average.module)
     state = checkpoint.read() if checkpoint else None
     if state is None:
         state = TrainingState({}, {}, {}, {}, History())
@@ -89,17 +90,17 @@ def train(
                 "valid_loss": None,
                 "valid_accuracy": None,
                 "gradient_norm": gradient_norm,
-                "gradient_flow": gradient_flow(average.module, flow_sample).to_dict(),
+                "gradient_flow": gradient_flow(averaged, flow_sample).to_dict(),
                 "seconds": seconds,
                 "examples_per_second": len(training) / seconds,
             }
             if validation is not None:
-                row["valid_loss"], row["valid_accuracy"] = evaluate(average.module, validation)
+                row["valid_loss"], row["valid_accuracy"] = evaluate(averaged, validation)
             history.rows.append(row)
             is_best = _is_best(history)
             if is_best:
                 history.best_epoch = epoch
-                state.best_weights = _copy(average.module)
+                state.best_weights = _copy(averaged)
             if checkpoint:
                 state.weights, state.average = _copy(model), _copy(average)
                 state.optimizer_state = pack_optimizers(optimizers)
@@ -144,7 +145,7 @@ def _run_epoch(
         log_probs = model(ids, lengths).log_probs
         loss = (cross_entropy(log_probs, targets) * weights).mean()
         penalty = config.penalty * recurrent_norm(model)
-        (loss + penalty).backward()
+        torch.autograd.backward(loss + penalty)
         norm = clip_gradients(parameters, config.clip_norm)
         if not np.isfinite(norm):
             raise AdaSentError(
