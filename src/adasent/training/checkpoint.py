@@ -25,7 +25,6 @@ class TrainingState:
     """Everything the loop needs to go on after an epoch."""
 
     weights: dict[str, Tensor]
-    average: dict[str, Tensor]
     best_weights: dict[str, Tensor]
     optimizer_state: dict[str, Tensor]
     history: History
@@ -52,7 +51,6 @@ class Checkpoint:
             f"{part}/{name}": tensor.detach().cpu().contiguous().clone()
             for part, group in (
                 ("weights", state.weights),
-                ("average", state.average),
                 ("best", state.best_weights),
                 ("optimizer", state.optimizer_state),
             )
@@ -72,7 +70,7 @@ class Checkpoint:
         if not self.path.exists():
             return None
         groups: dict[str, dict[str, Tensor]] = {
-            part: {} for part in ("weights", "average", "best", "optimizer")
+            part: {} for part in ("weights", "best", "optimizer")
         }
         try:
             with safe_open(self.path, "pt") as file:
@@ -91,9 +89,7 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to a run with other data, settings or "
                 "versions; delete it to start anew, or repeat the command it came from"
             )
-        return TrainingState(
-            groups["weights"], groups["average"], groups["best"], groups["optimizer"], history
-        )
+        return TrainingState(groups["weights"], groups["best"], groups["optimizer"], history)
 
     def clear(self) -> None:
         """Delete the file: the run is complete."""

@@ -29,9 +29,6 @@ class TrainingConfig(JsonConfig):
         Dropout before each layer of the classifier.
     fine_tune
         Train the word vectors too.
-    averaging
-        Decay of the running mean of the weights. The mean is what is validated and kept; 0 keeps
-        the weights of the last update themselves.
     epochs
         Passes over the training part, at most.
     batch_size
@@ -48,7 +45,6 @@ class TrainingConfig(JsonConfig):
     vector_dropout: float = 0.4
     dropout: float = 0.5
     fine_tune: bool = True
-    averaging: float = 0.99
     epochs: int = 20
     batch_size: int = 50
     patience: int = 5
@@ -61,7 +57,6 @@ class TrainingConfig(JsonConfig):
         check_range("word_dropout", self.word_dropout, 0, 0.95)
         check_range("vector_dropout", self.vector_dropout, 0, 0.95)
         check_range("dropout", self.dropout, 0, 0.95)
-        check_range("averaging", self.averaging, 0, 0.99999)
         check_range("epochs", self.epochs, 1, whole=True)
         check_range("batch_size", self.batch_size, 1, whole=True)
         check_range("patience", self.patience, 1, whole=True)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
+from torch import Tensor
 
 from adasent.errors import AdaSentError
 from adasent.systems.adasent import AdaSent
 from adasent.text.batch import length_buckets
-from adasent.training.averaging import average_weights
 from adasent.training.callbacks import Callback
 from adasent.training.checkpoint import (
     Checkpoint,
@@ -64,14 +62,11 @@ def train(
     """
     model.set_dropout(config.vector_dropout, config.dropout)
     optimizers = make_optimizers(model, config)
-    average = average_weights(model, config.averaging)
-    averaged = cast(AdaSent, average.module)
     state = checkpoint.read() if checkpoint else None
     if state is None:
-        state = TrainingState({}, {}, {}, {}, History())
+        state = TrainingState({}, {}, {}, History())
     else:
         model.load_state_dict(state.weights)
-        average.load_state_dict(state.average)
         unpack_optimizers(optimizers, state.optimizer_state)
     history = state.history
     flow_sample = _flow_sample(training, seed)
@@ -81,7 +76,7 @@ def train(
             epoch = len(history)
             started = time.perf_counter()
             train_loss, gradient_norm = _run_epoch(
-                model, training, config, optimizers, average, seed, epoch, callbacks
+                model, training, config, optimizers, seed, epoch, callbacks
             )
             seconds = time.perf_counter() - started
             row: dict[str, Any] = {
@@ -90,19 +85,19 @@ def train(
                 "valid_loss": None,
                 "valid_accuracy": None,
                 "gradient_norm": gradient_norm,
-                "gradient_flow": gradient_flow(averaged, flow_sample).to_dict(),
+                "gradient_flow": gradient_flow(model, flow_sample).to_dict(),
                 "seconds": seconds,
                 "examples_per_second": len(training) / seconds,
             }
             if validation is not None:
-                row["valid_loss"], row["valid_accuracy"] = evaluate(averaged, validation)
+                row["valid_loss"], row["valid_accuracy"] = evaluate(model, validation)
             history.rows.append(row)
             is_best = _is_best(history)
             if is_best:
                 history.best_epoch = epoch
-                state.best_weights = _copy(averaged)
+                state.best_weights = _copy(model)
             if checkpoint:
-                state.weights, state.average = _copy(model), _copy(average)
+                state.weights = _copy(model)
                 state.optimizer_state = pack_optimizers(optimizers)
                 checkpoint.write(state)
             _notify(callbacks, "on_epoch_end", epoch, row, is_best)
@@ -122,7 +117,6 @@ def _run_epoch(
     training: Examples,
     config: TrainingConfig,
     optimizers: list[torch.optim.Optimizer],
-    average: AveragedModel,
     seed: int,
     epoch: int,
     callbacks: Sequence[Callback],
@@ -154,7 +148,6 @@ def _run_epoch(
             )
         for optimizer in optimizers:
             optimizer.step()
-        average.update_parameters(model)
         batch_loss = loss.item()
         loss_sum += batch_loss * len(rows)
         norm_sum += norm
@@ -215,7 +208,7 @@ def _finished(history: History, config: TrainingConfig, validated: bool) -> bool
     return validated and best is not None and len(history) - 1 - best >= config.patience
 
 
-def _copy(model: nn.Module) -> dict[str, Tensor]:
+def _copy(model: AdaSent) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
