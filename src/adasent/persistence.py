@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from adasent import __version__
-from adasent.errors import ConfigError, ModelFormatError
+from adasent.compact import from_int8, round_to_half, to_int8
+from adasent.errors import ModelFormatError
 from adasent.systems.config import AdaSentConfig
+from adasent.text.tokenize import TOKENIZERS
 from adasent.text.vocabulary import Vocabulary
 
 FORMAT = 1
@@ -30,10 +32,25 @@ TENSORS, CONFIG, VOCABULARY, TRAINING = (
     "vocabulary.json",
     "training.json",
 )
-MAX_JSON_BYTES = 256 * 2**20
-MAX_TENSOR_BYTES = 8 * 2**30
+#: Bytes of each file, at most: far above any real model, low enough to be read without harm.
+MAX_BYTES = {
+    TENSORS: 8 * 2**30,
+    CONFIG: 16 * 2**20,
+    VOCABULARY: 256 * 2**20,
+    TRAINING: 16 * 2**20,
+}
 
-_LABEL_KINDS: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
+_TRAINED, _FIXED, _SCALE = "embedding.trained", "embedding.fixed", "embedding.fixed_scale"
+#: Types of the stored tensors that are not float32.
+_STORED_KINDS = {_TRAINED: ("F16", "F32"), _FIXED: ("I8",)}
+
+#: Name of a kind of label -> its Python type and the kinds of numpy arrays that hold it.
+_LABEL_KINDS: dict[str, tuple[type, str]] = {
+    "str": (str, "U"),
+    "int": (int, "iu"),
+    "float": (float, "f"),
+    "bool": (bool, "b"),
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +63,8 @@ class SavedModel:
         (C,) the user's labels in the order of the probabilities.
     tokenizer
         Name of the tokenizer; ``custom`` when it was a callable, which is not saved.
+    tensors
+        Every tensor of the network by name, float32.
     training
         Summary of the run: settings, history, data sizes. Nothing here affects a prediction.
     """
@@ -95,17 +114,18 @@ def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
 
 
 def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
-    """Write a model folder; files that are there are replaced one by one, configuration last."""
+    """Write a model folder, in place of the model that is there; configuration last."""
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise ModelFormatError(f"cannot save to {target}: a file of that name is in the way")
+    kind, values = _labels_to_json(model.classes)
     target.mkdir(parents=True, exist_ok=True)
-    part = target / (TENSORS + ".part")
-    save_file({k: np.ascontiguousarray(v) for k, v in model.tensors.items()}, part)
-    part.replace(target / TENSORS)
+    # Without a configuration the folder is no model: a kill half-way never leaves a mixed one.
+    (target / CONFIG).unlink(missing_ok=True)
+    # Not save_file: it makes files that others cannot read, whatever the umask.
+    _replace(target / TENSORS, save(_pack(model.tensors)))
     _write_json(target / VOCABULARY, model.vocabulary.to_list())
     _write_json(target / TRAINING, model.training)
-    kind, values = _labels_to_json(model.classes)
     _write_json(
         target / CONFIG,
         {
@@ -131,60 +151,91 @@ def read_model(folder: str | os.PathLike[str]) -> SavedModel:
     source = Path(folder)
     if not source.is_dir():
         raise ModelFormatError(f"expected a model folder, but {source} is not a folder")
-    header = _read_json(source, CONFIG)
-    if not isinstance(header, dict):
-        raise ModelFormatError(f"{source / CONFIG}: expected a JSON object")
+    header = _read_object(source, CONFIG)
     if header.get("format") != FORMAT:
         raise ModelFormatError(
-            f"{source / CONFIG}: expected format {FORMAT}, got {header.get('format')!r}; "
+            f"{source / CONFIG}: expected format {FORMAT}, got {_short(header.get('format'))}; "
             "it was written by another version of adasent, install that or train again"
         )
     try:
-        if header["system"] != "adasent":
-            raise ModelFormatError(f"{source / CONFIG}: unknown system {header['system']!r}")
-        config = AdaSentConfig.from_dict(header["network"])
-        tokenizer, max_words = header["tokenizer"], header["max_words"]
-        classes = _labels_from_json(header["labels"])
-    except (KeyError, TypeError, ConfigError, AttributeError) as error:
-        raise ModelFormatError(f"{source / CONFIG}: {error} is missing or wrong") from error
-    if not isinstance(tokenizer, str) or type(max_words) is not int or max_words < 1:
-        raise ModelFormatError(f"{source / CONFIG}: tokenizer or max_words is wrong")
-    if len(classes) != config.n_classes:
-        raise ModelFormatError(
-            f"{source / CONFIG}: {len(classes)} labels for {config.n_classes} classes"
-        )
+        config, classes, tokenizer, max_words = _parse_header(header)
+    except KeyError as error:
+        raise ModelFormatError(f"{source / CONFIG}: {error} is missing") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelFormatError(f"{source / CONFIG}: {_short(error)}") from error
     words = _read_json(source, VOCABULARY)
     n_rows = config.n_trained + config.n_fixed
     if not isinstance(words, list) or len(words) != n_rows:
         raise ModelFormatError(f"{source / VOCABULARY}: expected a list of {n_rows} words")
-    vocabulary = Vocabulary.from_list(words, n_training=config.n_trained)
+    try:
+        vocabulary = Vocabulary.from_list(words, n_training=config.n_trained)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{source / VOCABULARY}: {_short(error)}") from error
     tensors = _read_tensors(source, tensor_shapes(config))
-    training = _read_json(source, TRAINING) if (source / TRAINING).exists() else {}
+    training = _read_object(source, TRAINING)
     return SavedModel(config, vocabulary, classes, tokenizer, max_words, tensors, training)
 
 
+def _parse_header(header: Mapping[str, Any]) -> tuple[AdaSentConfig, np.ndarray, str, int]:
+    """Network, labels, tokenizer and max_words of ``config.json``."""
+    if header["system"] != "adasent":
+        raise ModelFormatError(f"unknown system {header['system']!r}; expected 'adasent'")
+    network = header["network"]
+    if not isinstance(network, dict):
+        raise ModelFormatError("expected network to be an object")
+    for name, value in network.items():
+        if isinstance(value, float) and name != "copy_bias":
+            raise ModelFormatError(f"{name} must not be a fraction; got {value!r}")
+    config = AdaSentConfig.from_dict(network)
+    tokenizer, max_words = header["tokenizer"], header["max_words"]
+    if tokenizer not in (*TOKENIZERS, "custom"):
+        raise ModelFormatError(f"unknown tokenizer {tokenizer!r}")
+    if type(max_words) is not int or max_words < 1:
+        raise ModelFormatError(f"max_words must be a whole number of at least 1; got {max_words!r}")
+    classes = _labels_from_json(header["labels"])
+    if len(classes) != config.n_classes:
+        raise ModelFormatError(f"{len(classes)} labels for {config.n_classes} classes")
+    return config, classes, tokenizer, max_words
+
+
+def _pack(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Tensors of a network as they are stored: the word table in fewer bytes."""
+    packed = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    trained = packed[_TRAINED]
+    if np.array_equal(round_to_half(trained), trained):
+        packed[_TRAINED] = trained.astype(np.float16)
+    packed[_FIXED], packed[_SCALE] = to_int8(packed[_FIXED])
+    return packed
+
+
 def _read_tensors(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    path = _inside(folder, TENSORS, MAX_TENSOR_BYTES)
+    """Inverse of :func:`_pack`, with every name, shape, type and value checked."""
+    path = _inside(folder, TENSORS)
+    stored = {**shapes, _SCALE: shapes[_FIXED][:1]}
     try:
         with safe_open(path, "np") as file:
             names = set(file.keys())
-            if names != set(shapes):
+            if names != set(stored):
                 raise ModelFormatError(
-                    f"{path}: tensors missing: {_some(set(shapes) - names)}; "
-                    f"not expected: {_some(names - set(shapes))}"
+                    f"{path}: tensors missing: {_some(set(stored) - names)}; "
+                    f"not expected: {_some(names - set(stored))}"
                 )
-            for name, shape in shapes.items():
+            for name, shape in stored.items():
                 view = file.get_slice(name)
-                # The word table may be stored in half precision.
-                kinds = ("F32", "F16") if name.startswith("embedding.") else ("F32",)
+                kinds = _STORED_KINDS.get(name, ("F32",))
                 if tuple(view.get_shape()) != shape or view.get_dtype() not in kinds:
                     raise ModelFormatError(
                         f"{path}: {name} should be {shape} of {' or '.join(kinds)}, "
                         f"is {tuple(view.get_shape())} of {view.get_dtype()}"
                     )
-            tensors = {name: file.get_tensor(name) for name in shapes}
+            tensors = {name: file.get_tensor(name) for name in stored}
     except SafetensorError as error:
-        raise ModelFormatError(f"{path} is not a whole safetensors file: {error}") from error
+        raise ModelFormatError(
+            f"{path} is not a whole safetensors file: {_short(error)}"
+        ) from error
+    tensors[_TRAINED] = tensors[_TRAINED].astype(np.float32)
+    with np.errstate(over="ignore"):
+        tensors[_FIXED] = from_int8(tensors[_FIXED], tensors.pop(_SCALE))
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise ModelFormatError(f"{path}: {name} holds values that are not finite")
@@ -192,12 +243,20 @@ def _read_tensors(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
 
 
 def _some(names: set[str]) -> str:
-    return ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "") or "none"
+    listed = ", ".join(map(repr, sorted(names)[:3])) + (", ..." if len(names) > 3 else "")
+    return _short(listed) if names else "none"
 
 
-def _inside(folder: Path, name: str, limit: int) -> Path:
+def _short(value: object) -> str:
+    """What a file said, on one line of bounded length, fit for a message."""
+    text = value if isinstance(value, str) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _inside(folder: Path, name: str) -> Path:
     """The path of a plain file of the folder; links that lead out of it are refused."""
-    path = folder / name
+    path, limit = folder / name, MAX_BYTES[name]
     if not path.exists():
         raise ModelFormatError(f"{folder} is not a whole model: {name} is missing")
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
@@ -208,23 +267,34 @@ def _inside(folder: Path, name: str, limit: int) -> Path:
 
 
 def _read_json(folder: Path, name: str) -> Any:
-    path = _inside(folder, name, MAX_JSON_BYTES)
+    path = _inside(folder, name)
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path} is not JSON: {error}") from error
+        raise ModelFormatError(f"{path} is not JSON: {_short(error)}") from error
+
+
+def _read_object(folder: Path, name: str) -> dict[str, Any]:
+    value = _read_json(folder, name)
+    if not isinstance(value, dict):
+        raise ModelFormatError(f"{folder / name}: expected a JSON object")
+    return value
 
 
 def _write_json(path: Path, value: object) -> None:
-    part = path.with_name(path.name + ".part")
     # ASCII escapes keep lone surrogates in words intact.
-    part.write_text(json.dumps(value, indent=1), encoding="ascii")
+    _replace(path, json.dumps(value, indent=1).encode("ascii"))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
     part.replace(path)
 
 
 def _labels_to_json(classes: np.ndarray) -> tuple[str, list[Any]]:
     values = classes.tolist()
-    for kind, python_type in _LABEL_KINDS.items():
+    for kind, (python_type, _) in _LABEL_KINDS.items():
         if all(type(value) is python_type for value in values):
             return kind, values
     raise ModelFormatError(
@@ -236,8 +306,11 @@ def _labels_from_json(entry: Mapping[str, Any]) -> np.ndarray:
     kind, values = entry["kind"], entry["values"]
     if kind not in _LABEL_KINDS or not isinstance(values, list) or not values:
         raise ModelFormatError(f"labels of kind {kind!r} cannot be read")
-    if not all(type(value) is _LABEL_KINDS[kind] for value in values):
+    python_type, array_kinds = _LABEL_KINDS[kind]
+    labels = np.array(values) if all(type(v) is python_type for v in values) else None
+    # Integers beyond 64 bits would become floats or objects.
+    if labels is None or labels.dtype.kind not in array_kinds:
         raise ModelFormatError(f"labels are not all of kind {kind}")
-    if len(set(values)) != len(values):
-        raise ModelFormatError("labels are not distinct")
-    return np.array(values)
+    if len(set(values)) != len(values) or (kind == "float" and not np.isfinite(labels).all()):
+        raise ModelFormatError("labels are not distinct and finite")
+    return labels

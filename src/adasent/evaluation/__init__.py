@@ -1,1 +1,1 @@
-
+"""How good is a model: scores of predictions, cross-validation, records of runs."""

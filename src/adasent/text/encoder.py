@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -39,7 +40,8 @@ def check_texts(texts: Any) -> list[str]:
     if wrong:
         first = checked[wrong[0]]
         raise DataError(
-            f"expected strings, got {first!r} ({type(first).__name__}) at position {wrong[0]}"
+            f"expected strings, got {reprlib.repr(first)} ({type(first).__name__}) "
+            f"at position {wrong[0]}"
             f"{f' and {len(wrong) - 1} more' if len(wrong) > 1 else ''}; "
             "drop these rows or fill them with a text"
         )

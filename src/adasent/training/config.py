@@ -42,10 +42,10 @@ class TrainingConfig(JsonConfig):
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
-    vector_dropout: float = 0.4
+    vector_dropout: float = 0.3
     dropout: float = 0.5
     fine_tune: bool = True
-    epochs: int = 20
+    epochs: int = 30
     batch_size: int = 50
     patience: int = 5
 

@@ -66,10 +66,10 @@ class ProgressBar(Callback):
         line = f"epoch {epoch + 1:3d}  loss {row['train_loss']:.4f}"
         if row["valid_accuracy"] is not None:
             line += (
-                f"  validation loss {row['valid_loss']:.4f} accuracy {row['valid_accuracy']:.4f}"
+                f"  validation {row['valid_loss']:.4f} accuracy {row['valid_accuracy']:.4f}"
             )
         line += f"  {row['examples_per_second']:,.0f} texts/s{'  best' if is_best else ''}"
-        self.console.print(line, highlight=False)
+        self.console.print(line, highlight=False, soft_wrap=True)
 
     def on_train_end(self) -> None:
         self.progress.stop()

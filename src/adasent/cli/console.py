@@ -1,0 +1,82 @@
+"""Where the commands write: plain text into pipes, tables and bars on terminals."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+# Wide enough that no row of our tables is wrapped where nobody looks at a screen.
+_PIPE_WIDTH = 200
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console on the present standard output or error; no markup, no guessed colours."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPE_WIDTH
+    return made
+
+
+def say(text: str = "") -> None:
+    """Print a line of results; long lines are left to the terminal to wrap."""
+    print(text)
+
+
+def table(*columns: str) -> Table:
+    """A table without frames; a column whose title starts with ``>`` is aligned to the right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+    )
+    for column in columns:
+        right = column.startswith(">")
+        made.add_column(
+            column.removeprefix(">"), justify="right" if right else "left", overflow="fold"
+        )
+    return made
+
+
+def progress(console: Console, unit: str | None = None) -> Progress:
+    """A bar with an estimate, gone when done; nothing is drawn without a terminal.
+
+    Parameters
+    ----------
+    unit
+        What is counted, for a rate beside the bar; None shows no rate.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} {unit}/s" if unit and task.speed else "")
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

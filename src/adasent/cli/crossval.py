@@ -1,0 +1,121 @@
+"""``adasent crossval``: labelled texts in, the accuracy of every fold and their mean out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adasent.cli.console import console, progress
+from adasent.cli.options import (
+    Data,
+    Encoding,
+    LabelColumn,
+    Set,
+    Text,
+    TokenizerName,
+    Vectors,
+    parse_seeds,
+    parse_settings,
+    take_vectors,
+)
+from adasent.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from adasent.evaluation.records import FoldRecord
+
+
+def crossval(
+    data: Data,
+    folds: Annotated[int, typer.Option(help="How many parts.")] = 10,
+    grouped: Annotated[
+        bool, typer.Option("--grouped", help="Keep texts of equal words in one fold.")
+    ] = False,
+    seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,3; each has its folds.")] = "0",
+    vectors: Vectors = None,
+    tokenizer: TokenizerName = "words",
+    assignments: Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Append a record of each fold (JSON lines); folds recorded there are not run.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Text = None,
+    label: LabelColumn = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Estimate the accuracy on unseen texts by training and testing on folds.
+
+    A set with an official split (TREC) is trained and tested on that, once
+    for each seed, unless --grouped is given.
+
+    \b
+    Examples:
+      adasent crossval reviews.csv --folds 5 --out folds.jsonl
+      adasent crossval TREC --seeds 0-4 --vectors wiki-50d
+    """
+    from adasent.data import load
+    from adasent.evaluation.crossval import cross_validate
+    from adasent.evaluation.summary import summarise
+
+    settings = {"tokenizer": tokenizer} | parse_settings(assignments or [])
+    if "random_state" in settings:
+        raise ConfigError("--set random_state: every seed is a run of its own; use --seeds")
+    chosen = parse_seeds(seeds)
+    files = take_vectors(vectors, settings)
+    corpus = load(data, text=text, label=label, encoding=encoding)
+    rule = "grouped" if grouped else "random" if corpus.test is None else "official"
+    n_runs = len(chosen) * (1 if rule == "official" else folds)
+
+    screen = console()
+    screen.print(_title(corpus.name, len(corpus), rule, folds))
+    # The bar and the lines must not fight for one terminal: they share a console if they can.
+    bar = progress(screen if screen.is_terminal else console(stderr=True))
+    accuracies: list[float] = []
+    runs = cross_validate(
+        corpus, settings, vectors=files, rule=rule, n_folds=folds, seeds=chosen, out=out
+    )
+    try:
+        with bar:
+            task = bar.add_task(f"fold 1/{n_runs}", total=n_runs)
+            for record, is_new in runs:
+                _print_fold(screen, record, is_new)
+                accuracies.append(record.accuracy)
+                following = min(len(accuracies) + 1, n_runs)
+                bar.update(task, advance=1, description=f"fold {following}/{n_runs}")
+    except KeyboardInterrupt:
+        kept = f"{out}; the same command goes on from there" if out else "no file; see --out"
+        console(stderr=True).print(
+            f"stopped; {len(accuracies)} of {n_runs} folds are done and recorded in {kept}"
+        )
+        raise typer.Exit(130) from None
+
+    total = summarise(accuracies)
+    what = "seeds" if rule == "official" else "folds"
+    line = f"accuracy {100 * total.mean:.2f}"
+    if total.sd is not None and total.low is not None and total.high is not None:
+        line += (
+            f" ± {100 * total.sd:.2f} (sd of {total.n} {what}), "
+            f"95 % interval of the mean {100 * total.low:.2f} to {100 * total.high:.2f}"
+        )
+    screen.print(line)
+
+
+def _title(name: str, n: int, rule: str, folds: int) -> str:
+    how = "its official split" if rule == "official" else f"{folds} {rule} folds"
+    return f"{name}: {n:,} texts, {how}"
+
+
+def _print_fold(screen: Console, record: FoldRecord, is_new: bool) -> None:
+    screen.print(
+        f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
+        f"  accuracy {100 * record.accuracy:6.2f}"
+        f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
+        f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
+    )

@@ -1,0 +1,42 @@
+"""Scores of several runs in; their mean, spread and interval out."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adasent.errors import DataError, require
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean of n scores.
+
+    Attributes
+    ----------
+    sd
+        Standard deviation over the runs (n - 1 below the line); None for a single run.
+    low, high
+        95 % interval of the mean by Student's t; None for a single run. Folds share most of their
+        training texts, so that the interval is too narrow rather than too wide.
+    """
+
+    n: int
+    mean: float
+    sd: float | None
+    low: float | None
+    high: float | None
+
+
+def summarise(scores: Sequence[float]) -> Summary:
+    """Mean, standard deviation and 95 % interval."""
+    if not scores:
+        raise DataError("expected at least one score, got none")
+    n, mean = len(scores), statistics.fmean(scores)
+    if n == 1:
+        return Summary(1, mean, None, None, None)
+    sd = statistics.stdev(scores)
+    stats = require("scipy.stats", "train", "an interval")
+    half = float(stats.t.ppf(0.975, n - 1)) * sd / n**0.5
+    return Summary(n, mean, sd, mean - half, mean + half)

@@ -1,0 +1,202 @@
+"""Training from the command line: reports, refusals, kills and interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from adasent import AdaSentClassifier
+from adasent.text.vectors import WordVectors, write_vectors
+
+Run = Callable[..., Result]
+Settings = Callable[..., list[str]]
+
+
+def start(*args: object) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    code = "from adasent.cli import main; main()"
+    words = [sys.executable, "-c", code, *map(str, args)]
+    return subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until the file is there; fails if the process ends first."""
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def test_report(run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "v.bin"
+    write_vectors(vectors, WordVectors(["film", "good"], np.eye(2)))
+    out = tmp_path / "model folder"
+    result = run("train", reviews_csv, "--out", out, "--vectors", vectors, *settings())
+    assert result.exit_code == 0, result.stderr
+    report = result.stdout
+    assert report.startswith("reviews.csv: 60 texts, 2 classes\n")
+    assert "epochs              2, best " in report
+    assert "on 6 texts" in report
+    assert "of 20 distinct words" in report
+    assert "gradient flow       healthy" in report
+    assert f"'{out}'" in report  # quoted for the shell
+    assert "adasent crossval" in report
+    assert "\x1b" not in result.output
+    assert result.stderr.count("epoch") == 2  # the lines of the epochs
+    assert {path.name for path in out.iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "training.json",
+        "vocabulary.json",
+    }
+
+
+def test_settings_reach_the_model(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    args = settings("pooling=mean", "random_state=7")
+    result = run(
+        "train", reviews_csv, "--out", tmp_path / "m", "--quiet", "--tokenizer", "kim", *args
+    )
+    assert (result.exit_code, result.output) == (0, "")
+    clf = AdaSentClassifier.load(tmp_path / "m")
+    assert (clf.pooling, clf.random_state, clf.tokenizer) == ("mean", 7, "kim")
+
+
+def test_validation_file_and_none(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    for value, words in {str(reviews_csv): "on 60 texts", "0": "the last epoch was kept"}.items():
+        out = tmp_path / words[:4]
+        result = run("train", reviews_csv, "--out", out, "--validation", value, *settings())
+        assert result.exit_code == 0, result.stderr
+        assert words in result.stdout
+
+
+def test_official_training_part(run: Run, settings: Settings, toy: Path, tmp_path: Path) -> None:
+    result = run("train", "toy", "--out", tmp_path / "m", *settings())
+    assert result.exit_code == 0, result.stderr
+    assert "TOY-train: 16 texts" in result.stdout
+    assert "official training part" in result.stdout
+    assert f"adasent evaluate {tmp_path / 'm'} toy" in result.stdout
+
+
+def test_notes_of_the_reader_are_shown(run: Run, settings: Settings, tmp_path: Path) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("text,label\n\na b,1\nc d,2\n" * 1 + "e f,1\ng h,2\n", encoding="utf-8")
+    result = run("train", data, "--out", tmp_path / "m", *settings())
+    assert "note: 1 blank line skipped" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda out: out.write_text("x"), "is a file"),
+        (lambda out: (out.mkdir(), (out / "thesis.tex").write_text("x")), "holds other files"),
+    ],
+)
+def test_out_that_is_no_model_is_refused(
+    run: Run, tmp_path: Path, prepare: Callable[[Path], object], message: str
+) -> None:
+    out = tmp_path / "out"
+    prepare(out)
+    result = run("train", "no-such-data", "--out", out, "--force")
+    assert result.exit_code == 1
+    assert message in result.stderr  # told before the data are looked for
+
+
+def test_a_finished_model_needs_force(
+    run: Run, settings: Settings, reviews_csv: Path, model: Path
+) -> None:
+    before = (model / "model.safetensors").read_bytes()
+    args = ("train", reviews_csv, "--out", model, "--quiet")
+    result = run(*args, *settings("epochs=1"))
+    assert result.exit_code == 1
+    assert "--force" in result.stderr
+    same = settings("epochs=10", "learning_rate=0.02", "max_words=30")
+    assert run(*args, "--force", *same).exit_code == 0
+    assert (model / "model.safetensors").read_bytes() == before
+
+
+def test_killed_run_goes_on_to_the_same_model(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    def args(name: str) -> list[object]:
+        more = settings("epochs=12", "patience=12")
+        return ["train", reviews_csv, "--out", tmp_path / name, *more]
+
+    with start(*args("killed"), "--quiet") as process:
+        checkpoint = tmp_path / "killed" / ".checkpoint" / "checkpoint.safetensors"
+        wait_for(checkpoint, process)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "model.safetensors").exists()
+
+    other = run(*args("killed"), "--seed", 5)
+    assert other.exit_code == 1
+    assert "--restart" in other.stderr
+    resumed = run(*args("killed"))
+    assert resumed.exit_code == 0, resumed.stderr
+    assert "going on with the unfinished run" in resumed.stdout
+    assert "epoch   1 " not in resumed.stderr
+    assert "epoch  12 " in resumed.stderr
+    assert run(*args("whole"), "--quiet").exit_code == 0
+    models = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
+    assert models[0] == models[1]
+    assert not checkpoint.parent.exists()
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_restart_discards(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "m"
+    args = ["train", reviews_csv, "--out", out]
+    with start(*args, *settings("epochs=100000", "patience=100000")) as process:
+        wait_for(out / ".checkpoint" / "checkpoint.safetensors", process)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate()
+    assert process.returncode == 130, stderr
+    assert "warning: training was interrupted" in stderr
+    assert "the same command goes on" in stderr
+    assert "Traceback" not in stderr
+    assert len(AdaSentClassifier.load(out).predict(["a good film"])) == 1
+    assert (out / ".checkpoint").exists()
+
+    anew = run(*args, "--restart", "--quiet", *settings())
+    assert anew.exit_code == 0, anew.stderr
+    assert len(AdaSentClassifier.load(out).history_) == 2
+    assert not (out / ".checkpoint").exists()
+
+
+def test_ctrl_c_before_the_first_epoch_saves_nothing(
+    run: Run, reviews_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AdaSentClassifier, "fit", interrupt)
+    result = run("train", reviews_csv, "--out", tmp_path / "m")
+    assert result.exit_code == 130
+    assert "nothing was saved" in result.stderr
+    assert not os.path.lexists(tmp_path / "m")
+
+
+def test_the_data_are_named_in_the_model(model: Path, reviews_csv: Path) -> None:
+    training = json.loads((model / "training.json").read_text(encoding="ascii"))
+    assert training["data"]["part"] == "all"
+    assert len(training["data"]["sha256"]) == 64

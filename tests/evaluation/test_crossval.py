@@ -1,0 +1,140 @@
+"""Folds of a small corpus: what a record holds, what is not run twice."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adasent import AdaSentClassifier
+from adasent.data import Corpus
+from adasent.errors import AdaSentWarning, ConfigError, DataError
+from adasent.evaluation.crossval import cross_validate, make_folds
+from adasent.evaluation.records import read_records
+from adasent.text.vectors import WordVectors, write_vectors
+
+TINY: dict[str, Any] = {"hidden_size": 8, "classifier_size": 8, "vector_size": 8, "epochs": 2}
+
+
+@pytest.fixture
+def corpus(reviews: tuple[list[str], list[str]]) -> Corpus:
+    texts, labels = reviews
+    return Corpus("toy", texts[:40], list(labels[:40]), "ab" * 32)
+
+
+def test_record(corpus: Corpus, tmp_path: Path) -> None:
+    vectors = tmp_path / "v.bin"
+    write_vectors(vectors, WordVectors(["film", "good"], np.eye(2)))
+    runs = list(cross_validate(corpus, TINY, vectors={"mine": vectors}, n_folds=2, seeds=[3]))
+    assert [is_new for _, is_new in runs] == [True, True]
+    records = [record for record, _ in runs]
+    assert sorted(records[0].test + records[1].test) == list(range(40))
+    for record in records:
+        assert record.spec["epochs"] == 2
+        assert record.spec["vectors"][0]["name"] == "mine"
+        assert len(record.spec["vectors"][0]["sha256"]) == 64
+        assert not {"random_state", "checkpoint", "verbose"} & set(record.spec)
+        assert (record.seed, record.rule, record.n_folds) == (3, "random", 2)
+        assert (record.n_train, record.n_valid, record.n_test) == (18, 2, 20)
+        assert record.classes == ["neg", "pos"]
+        assert [record.classes[i] for i in record.true] == [corpus.labels[i] for i in record.test]
+        hits = sum(a == b for a, b in zip(record.true, record.predicted, strict=True))
+        assert record.accuracy == hits / 20
+        assert len(record.history) == 2
+        assert record.history[0]["gradient_flow"] in ("healthy", "vanishing", "exploding")
+        assert {"adasent", "torch", "numpy", "python", "platform"} == set(record.versions)
+        json.dumps(record.spec)
+
+
+def test_a_record_is_what_the_estimator_gives(corpus: Corpus) -> None:
+    record, _ = next(cross_validate(corpus, TINY, n_folds=2))
+    train = [i for i in range(40) if i not in record.test]
+    clf = AdaSentClassifier(**TINY).fit(
+        [corpus.texts[i] for i in train], [corpus.labels[i] for i in train]
+    )
+    predicted = clf.predict([corpus.texts[i] for i in record.test]).tolist()
+    assert [record.classes[i] for i in record.predicted] == predicted
+
+
+def test_recorded_folds_are_not_run_again(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "r.jsonl"
+    first = next(cross_validate(corpus, TINY, n_folds=2, out=out))[0]  # stopped after one fold
+    runs = list(cross_validate(corpus, TINY, n_folds=2, out=out))
+    assert [is_new for _, is_new in runs] == [False, True]
+    assert runs[0][0] == first
+    assert read_records(out) == [record for record, _ in runs]
+    others = [
+        (corpus, TINY | {"epochs": 1}, {}),
+        (corpus, TINY, {"rule": "grouped"}),
+        (Corpus("toy", corpus.texts, corpus.labels, "cd" * 32), TINY, {}),
+    ]
+
+    def ran(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(AdaSentClassifier, "fit", ran)
+    for data, settings, more in others:
+        with pytest.raises(ZeroDivisionError):
+            next(cross_validate(data, settings, n_folds=2, out=out, **more))
+
+
+def test_labels_keep_their_type_and_odd_texts_are_told_once() -> None:
+    texts = ["good film", "bad film", "", "dull plot"] * 6
+    corpus = Corpus("n", texts, [1, 0, 1, 0] * 6, "ef" * 32)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        records = [r for r, _ in cross_validate(corpus, TINY | {"epochs": 1}, n_folds=2)]
+    assert records[0].classes == [0, 1]
+    messages = [str(w.message) for w in caught if issubclass(w.category, AdaSentWarning)]
+    assert messages == ["of 24 texts: 6 without a word, read as one unknown word"]
+
+
+def test_labels_of_mixed_types_are_refused(corpus: Corpus) -> None:
+    mixed = Corpus("m", corpus.texts, [1, "a"] * 20, "")
+    with pytest.raises(DataError, match="mixed types"):
+        next(cross_validate(mixed, TINY, n_folds=2))
+
+
+def test_an_interrupted_fold_is_no_result(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = AdaSentClassifier.fit
+
+    def cut_short(self: AdaSentClassifier, *args: Any) -> AdaSentClassifier:
+        fit(self, *args).history_.interrupted = True
+        return self
+
+    monkeypatch.setattr(AdaSentClassifier, "fit", cut_short)
+    out = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        next(cross_validate(corpus, TINY, n_folds=2, out=out))
+    assert read_records(out) == []
+
+
+def test_grouped_folds_compare_tokens() -> None:
+    texts = ["Good film!", "good  FILM !", "bad film", "bad film."] * 3
+    corpus = Corpus("g", texts, ["p", "p", "n", "n"] * 3, "")
+    tokens = [["good", "film", "!"], ["good", "film", "!"], ["bad", "film"], ["bad", "film"]] * 3
+    for fold in make_folds(corpus, "grouped", 2, 0, tokens):
+        of = {tuple(tokens[i]) for i in fold.train} & {tuple(tokens[i]) for i in fold.test}
+        assert not of
+
+
+def test_official(corpus: Corpus) -> None:
+    with pytest.raises(DataError, match="no official split"):
+        make_folds(corpus, "official", 10, 0, [])
+    split = Corpus("s", corpus.texts, corpus.labels, "", test=np.arange(30, 40))
+    records = [r for r, _ in cross_validate(split, TINY, rule="official", seeds=[0, 1])]
+    assert [(r.seed, r.fold, r.n_folds) for r in records] == [(0, 0, 1), (1, 0, 1)]
+    assert records[0].test == list(range(30, 40))
+
+
+def test_unknown_rule(corpus: Corpus) -> None:
+    with pytest.raises(ConfigError, match="random, grouped, official"):
+        make_folds(corpus, "loo", 10, 0, [])

@@ -1,0 +1,62 @@
+"""Importing the package: light, complete, and clear about what is missing."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import adasent
+
+
+def run(code: str) -> str:
+    """What a fresh interpreter prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("module", ["adasent", "adasent.text", "adasent.data", "adasent.cli"])
+def test_import_is_light(module: str) -> None:
+    heavy = {"torch", "sklearn", "gensim", "pandas", "pyarrow", "tokenizers", "scipy"}
+    code = f"import sys, {module}; print(*(set(sys.modules) & {heavy!r}))"
+    assert run(code) == ""
+
+
+def test_reading_a_model_needs_no_torch() -> None:
+    code = "import sys, adasent.persistence; print('torch' in sys.modules)"
+    assert run(code) == "False"
+
+
+def test_every_module_imports() -> None:
+    names = [m.name for m in pkgutil.walk_packages(adasent.__path__, "adasent.")]
+    assert "adasent.training.loop" in names
+    for name in names:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+
+
+@pytest.mark.parametrize("package", ["torch", "sklearn"])
+def test_missing_dependency_names_the_command(package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "try:\n    from adasent import AdaSentClassifier\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    assert run(code) == (
+        f"AdaSentClassifier needs {package}, which is not installed; "
+        "run: pip install 'adasent[train]'"
+    )
+
+
+def test_public_names() -> None:
+    assert dir(adasent) == ["AdaSentClassifier", "__version__"]
+    for name in dir(adasent):
+        assert getattr(adasent, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'AdaSent'"):
+        adasent.AdaSent  # noqa: B018

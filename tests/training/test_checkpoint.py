@@ -1,0 +1,153 @@
+"""A killed run goes on to the same result; a checkpoint that does not fit is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from adasent.errors import CheckpointError
+from adasent.systems.adasent import AdaSent
+from adasent.training.callbacks import Callback
+from adasent.training.checkpoint import Checkpoint
+from adasent.training.config import TrainingConfig
+from adasent.training.examples import Examples
+from adasent.training.history import History
+from adasent.training.loop import train
+
+MakeModel = Callable[..., AdaSent]
+MakeConfig = Callable[..., TrainingConfig]
+
+
+class Kill(Callback):
+    """Ends the run after an epoch as a signal would, or in the middle of the next one."""
+
+    def __init__(self, epoch: int, error: BaseException, *, midway: bool = False) -> None:
+        self.epoch, self.error, self.midway = epoch, error, midway
+
+    def on_batch_end(self, epoch: int, n_done: int, loss: float) -> None:
+        if self.midway and epoch == self.epoch + 1:
+            raise self.error
+
+    def on_epoch_end(self, epoch: int, row: Mapping[str, Any], is_best: bool) -> None:
+        if not self.midway and epoch == self.epoch:
+            raise self.error
+
+
+def without_clock(history: History) -> list[dict[str, Any]]:
+    clock = ("seconds", "examples_per_second")
+    return [{k: v for k, v in row.items() if k not in clock} for row in history]
+
+
+@pytest.mark.parametrize("midway", [False, True])
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_killed_run_resumes_to_the_same_result(
+    make_model: MakeModel,
+    make_config: MakeConfig,
+    examples: Examples,
+    tmp_path: Path,
+    optimizer: str,
+    midway: bool,
+) -> None:
+    config = make_config(optimizer=optimizer, epochs=4, word_dropout=0.1, dropout=0.3)
+    whole = make_model()
+    expected = train(whole, examples, examples, config, seed=5)
+
+    checkpoint = Checkpoint(tmp_path / "run" / "checkpoint.safetensors", "this run")
+    kill = Kill(1, SystemExit(1), midway=midway)
+    with pytest.raises(SystemExit):
+        train(
+            make_model(),
+            examples,
+            examples,
+            config,
+            seed=5,
+            callbacks=[kill],
+            checkpoint=checkpoint,
+        )
+    resumed = make_model()
+    history = train(resumed, examples, examples, config, seed=5, checkpoint=checkpoint)
+
+    assert without_clock(history) == without_clock(expected)
+    assert history.best_epoch == expected.best_epoch
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(resumed.state_dict()[name], tensor), name
+
+
+def test_finished_run_is_read_back_without_training(
+    make_model: MakeModel, make_config: MakeConfig, examples: Examples, tmp_path: Path
+) -> None:
+    checkpoint = Checkpoint(tmp_path / "checkpoint.safetensors", "this run")
+    first, second = make_model(), make_model()
+    train(first, examples, None, make_config(epochs=2), seed=0, checkpoint=checkpoint)
+    kill = Kill(-1, AssertionError("trained again"), midway=True)
+    train(
+        second,
+        examples,
+        None,
+        make_config(epochs=2),
+        seed=0,
+        callbacks=[kill],
+        checkpoint=checkpoint,
+    )
+    for name, tensor in first.state_dict().items():
+        assert torch.equal(second.state_dict()[name], tensor), name
+
+
+def test_nothing_there_and_clearing(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "none.safetensors", "this run")
+    assert checkpoint.read() is None
+    checkpoint.clear()
+
+
+def written(make_model: MakeModel, config: TrainingConfig, examples: Examples, path: Path) -> None:
+    train(make_model(), examples, None, config, seed=0, checkpoint=Checkpoint(path, "this run"))
+
+
+def test_checkpoint_of_another_run(
+    make_model: MakeModel, make_config: MakeConfig, examples: Examples, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    written(make_model, make_config(epochs=1), examples, path)
+    with pytest.raises(CheckpointError, match="other data, settings or versions; delete it"):
+        Checkpoint(path, "another run").read()
+
+
+def test_truncated_checkpoint(
+    make_model: MakeModel, make_config: MakeConfig, examples: Examples, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    written(make_model, make_config(epochs=1), examples, path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match=r"cannot be read .*delete it to start anew"):
+        Checkpoint(path, "this run").read()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"fingerprint": "this run"},
+        {"fingerprint": "this run", "history": "["},
+        {"fingerprint": "this run", "history": "[]"},
+        {"fingerprint": "this run", "history": "{}"},
+    ],
+)
+def test_safetensors_file_that_is_no_checkpoint(
+    tmp_path: Path, metadata: dict[str, str] | None
+) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    save_file({"weights/a": torch.zeros(1)}, path, metadata)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        Checkpoint(path, "this run").read()
+
+
+def test_foreign_tensors(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    save_file({"a": torch.zeros(1)}, path, {"fingerprint": "this run", "history": "{}"})
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        Checkpoint(path, "this run").read()

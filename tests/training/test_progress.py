@@ -1,0 +1,47 @@
+"""The progress bar on a terminal and without one."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from adasent.training.progress import ProgressBar
+
+ROW = {
+    "train_loss": 0.5,
+    "valid_loss": 0.25,
+    "valid_accuracy": 0.875,
+    "examples_per_second": 1234.5,
+}
+
+
+def run(console: Console, row: dict[str, float | None]) -> None:
+    bar = ProgressBar(console)
+    bar.on_train_begin(2, 10, 1)
+    bar.on_batch_end(1, 5, 0.625)
+    bar.on_batch_end(1, 10, 0.5)
+    bar.on_epoch_end(1, row, True)
+    bar.on_train_end()
+
+
+def test_a_line_an_epoch_without_a_terminal() -> None:
+    out = io.StringIO()
+    run(Console(file=out, force_terminal=False, width=100), ROW)
+    assert out.getvalue() == (
+        "epoch   2  loss 0.5000  validation loss 0.2500 accuracy 0.8750  1,234 texts/s  best\n"
+    )
+
+
+def test_without_validation() -> None:
+    out = io.StringIO()
+    row = ROW | {"valid_loss": None, "valid_accuracy": None}
+    run(Console(file=out, force_terminal=False, width=100), row)
+    assert out.getvalue() == "epoch   2  loss 0.5000  1,234 texts/s  best\n"
+
+
+def test_a_bar_on_a_terminal() -> None:
+    out = io.StringIO()
+    run(Console(file=out, force_terminal=True, width=100), ROW)
+    assert "epoch 2/2 loss 0.500" in out.getvalue()
+    assert "20/20" in out.getvalue()
