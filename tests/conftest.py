@@ -6,10 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 POSITIVE = ["good", "great", "lovely", "fine", "superb"]
 NEGATIVE = ["bad", "awful", "dull", "poor", "dreadful"]
 NOUNS = ["film", "plot", "cast", "story", "scene", "music"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Threads of tiny matrix products wait for each other more than they work."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -40,15 +40,6 @@ def tiny(**settings: Any) -> AdaSentClassifier:
     return AdaSentClassifier(**(TINY | settings))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Any:
-    """Networks this small lose far more by threads than they gain."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def fitted(reviews: Reviews) -> AdaSentClassifier:
     return tiny(epochs=6).fit(*reviews)
@@ -96,6 +87,7 @@ def test_clone_is_unfitted_and_equal(fitted: AdaSentClassifier) -> None:
         ("pooling", "sum"),
         ("tokenizer", "kimm"),
         ("random_state", -1),
+        ("n_jobs", 0),
     ],
 )
 def test_settings_out_of_range(reviews: Reviews, name: str, value: object) -> None:
@@ -411,6 +403,23 @@ def test_fit_leaves_global_generators_alone(reviews: Reviews) -> None:
     tiny(epochs=1).fit(*reviews).predict(reviews[0])
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
     assert torch.equal(torch.get_rng_state(), torch_before)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_threads_are_as_many_as_asked_and_given_back(
+    reviews: Reviews, monkeypatch: pytest.MonkeyPatch, n_jobs: int | None
+) -> None:
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, epoch: int, row: Any, is_best: bool) -> None:
+            seen.append(torch.get_num_threads())
+
+    monkeypatch.setattr("adasent.estimator.ProgressBar", Watch)
+    before = torch.get_num_threads()
+    tiny(epochs=1, verbose=1, n_jobs=n_jobs).fit(*reviews)
+    assert seen == [n_jobs or 1]
+    assert torch.get_num_threads() == before
 
 
 def test_random_state_may_be_a_generator(reviews: Reviews) -> None:

@@ -35,6 +35,9 @@ def make_saved(config: AdaSentConfig = CONFIG, classes: Any = ("neg", "pos")) ->
         name: rng.normal(size=shape).astype(np.float32)
         for name, shape in tensor_shapes(config).items()
     }
+    # Values that eight bits hold: rounding is the estimator's task, and tested there.
+    steps = rng.integers(-127, 128, size=tensors["embedding.fixed"].shape)
+    tensors["embedding.fixed"] = (steps / 64).astype(np.float32)
     vocabulary = Vocabulary(WORDS, n_training=config.n_trained)
     return SavedModel(config, vocabulary, np.array(classes), "words", 2000, tensors, {"seed": 1})
 
@@ -167,9 +170,9 @@ def predict_by_the_page(folder: Path, tokens: list[str]) -> np.ndarray:
     words = json.loads((folder / "vocabulary.json").read_text())
     tensors = load_file(folder / "model.safetensors")
     w = {name.partition(".")[2]: tensor.astype(np.float64) for name, tensor in tensors.items()}
-    f = {"tanh": np.tanh, "relu": lambda a: np.maximum(a, 0)}[net["activation"]]
+    f = {"tanh": np.tanh, "relu": lambda a: np.clip(a, 0, 1e4)}[net["activation"]]
     pool = {"mean": np.mean, "max": np.max}[net["pooling"]]
-    table = np.vstack([w["trained"], w["fixed"]])
+    table = np.vstack([w["trained"], w["fixed"] * w["fixed_scale"][:, None]])
     ids = [words.index(token) if token in words[2:] else 1 for token in tokens] or [1]
     level = [w["weight"] @ table[i] for i in ids]
 
@@ -231,13 +234,17 @@ def test_custom_tokenizer_is_asked_for(reviews: Reviews, tmp_path: Path) -> None
     np.testing.assert_array_equal(loaded.predict_proba(reviews[0]), clf.predict_proba(reviews[0]))
 
 
-def test_word_table_is_halved_without_loss(reviews: Reviews, tmp_path: Path) -> None:
-    clf = AdaSentClassifier(hidden_size=5, vector_size=5, epochs=1).fit(*reviews)
+def test_word_table_is_stored_small_and_without_loss(reviews: Reviews, tmp_path: Path) -> None:
+    vectors = WordVectors(["rare", "odd"], np.random.default_rng(0).normal(size=(2, 5)))
+    clf = AdaSentClassifier(hidden_size=5, vectors=vectors, epochs=1).fit(*reviews)
     clf.save(tmp_path)
-    stored = load_file(tmp_path / "model.safetensors")["embedding.trained"]
-    assert stored.dtype == np.float16
-    kept = clf.model_.embedding.trained.detach().numpy()
-    np.testing.assert_array_equal(stored.astype(np.float32), kept)
+    stored = load_file(tmp_path / "model.safetensors")
+    assert stored["embedding.trained"].dtype == np.float16
+    assert stored["embedding.fixed"].dtype == np.int8
+    table = clf.model_.embedding
+    np.testing.assert_array_equal(stored["embedding.trained"], table.trained.detach().numpy())
+    fixed = stored["embedding.fixed"] * stored["embedding.fixed_scale"][:, None]
+    np.testing.assert_array_equal(fixed, table.fixed.numpy())
 
 
 def test_vectors_beyond_half_precision_stay_whole(reviews: Reviews, tmp_path: Path) -> None:
@@ -245,9 +252,7 @@ def test_vectors_beyond_half_precision_stay_whole(reviews: Reviews, tmp_path: Pa
     with torch.no_grad():
         clf.model_.embedding.trained[2, 0] = 1e6
     clf.save(tmp_path)
-    stored = load_file(tmp_path / "model.safetensors")["embedding.trained"]
-    assert stored.dtype == np.float32
-    assert stored[2, 0] == 1e6
+    assert AdaSentClassifier.load(tmp_path).model_.embedding.trained[2, 0] == 1e6
 
 
 # -- damage --------------------------------------------------------------------------------------
@@ -388,9 +393,13 @@ TENSOR_DAMAGE: list[tuple[Callable[[Path], Any], str]] = [
     (put("projection.weight", lambda t: t[None]), r"is \(1, 4, 3\)"),
     (put("projection.weight", lambda t: t.astype(np.float64)), "of F32, is .* of F64"),
     (put("projection.weight", lambda t: t.astype(np.float16)), "of F32, is .* of F16"),
-    (put("embedding.fixed", lambda t: t.astype(np.int32)), "of F32 or F16, is .* of I32"),
+    (put("embedding.fixed", lambda t: t.astype(np.int32)), "of I8, is .* of I32"),
     (put("classifier.out.bias", with_value(float("nan"))), "out.bias holds .* not finite"),
     (put("embedding.trained", with_value(float("inf"))), "trained holds .* not finite"),
+    (put("embedding.fixed", lambda t: t.astype(np.float32)), "of I8, is .* of F32"),
+    (put("embedding.fixed_scale", lambda t: t[:1]), r"should be \(2,\) .*, is \(1,\)"),
+    (put("embedding.fixed_scale", with_value(float("nan"))), "fixed holds .* not finite"),
+    (put("embedding.fixed_scale", with_value(3e38)), "fixed holds .* not finite"),
 ]
 
 

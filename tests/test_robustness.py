@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,6 @@ Reviews = tuple[list[str], list[str]]
 def tiny(**changes: Any) -> AdaSentClassifier:
     sizes = {"hidden_size": 4, "vector_size": 4, "classifier_size": 4, "epochs": 2}
     return AdaSentClassifier(**(sizes | changes))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Networks this small lose far more by threads than they gain."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +125,18 @@ def test_odd_texts_train_save_and_load(tmp_path: Path, activation: str) -> None:
     found = loaded.predict_proba(ODD)
     assert_probabilities(found, len(ODD))
     np.testing.assert_array_equal(found, clf.predict_proba(ODD))
+
+
+def test_relu_does_not_overflow_on_long_texts() -> None:
+    """Weights that double every unit from level to level: 2^400 is beyond float32."""
+    clf = tiny(activation="relu").fit(["good film", "bad film"] * 10, [1, 0] * 10)
+    composition = clf.model_.composition
+    with torch.no_grad():
+        for matrix in (composition.compose_left, composition.compose_right):
+            matrix.copy_(2 * torch.eye(len(matrix)))
+        composition.compose_bias.fill_(1.0)
+        composition.gate_bias.copy_(torch.tensor([-50.0, -50.0, 50.0]))
+    assert_probabilities(clf.predict_proba(["good " * 400]), 1)
 
 
 def test_long_training_text_is_cut() -> None:

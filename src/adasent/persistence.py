@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from adasent import __version__
-from adasent.compact import from_int8, round_to_half, to_int8
+from adasent.compact import from_int8, to_int8
 from adasent.errors import ModelFormatError
 from adasent.systems.config import AdaSentConfig
 from adasent.text.tokenize import TOKENIZERS
@@ -201,9 +201,10 @@ def _parse_header(header: Mapping[str, Any]) -> tuple[AdaSentConfig, np.ndarray,
 def _pack(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Tensors of a network as they are stored: the word table in fewer bytes."""
     packed = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    trained = packed[_TRAINED]
-    if np.array_equal(round_to_half(trained), trained):
-        packed[_TRAINED] = trained.astype(np.float16)
+    with np.errstate(over="ignore"):  # what half precision cannot hold is stored whole
+        half = packed[_TRAINED].astype(np.float16)
+    if np.array_equal(half.astype(np.float32), packed[_TRAINED]):
+        packed[_TRAINED] = half
     packed[_FIXED], packed[_SCALE] = to_int8(packed[_FIXED])
     return packed
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers import pack, random_weights, random_words
 from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.pyramid import Pyramid, PyramidWeights, pyramid_packed, pyramid_reference
+from pyramid_cases import pack, random_weights, random_words
 
 LENGTHS = {
     "one word": [1],

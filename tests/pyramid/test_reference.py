@@ -6,11 +6,11 @@ import math
 
 import pytest
 import torch
-from helpers import pack, random_weights, random_words
 from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.pyramid import PyramidWeights, pyramid_reference
 from adasent.pyramid.reference import sentence_pyramid
+from pyramid_cases import pack, random_weights, random_words
 
 LN2 = math.log(2.0)
 

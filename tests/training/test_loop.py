@@ -12,10 +12,19 @@ import torch
 
 from adasent.errors import AdaSentError
 from adasent.systems.adasent import AdaSent
+from adasent.text.batch import n_cells
 from adasent.training.callbacks import Callback
 from adasent.training.config import TrainingConfig
 from adasent.training.examples import Examples
-from adasent.training.loop import cross_entropy, evaluate, recurrent_norm, train
+from adasent.training.loop import (
+    FLOW_CELLS,
+    FLOW_SAMPLE,
+    _flow_sample,
+    cross_entropy,
+    evaluate,
+    recurrent_norm,
+    train,
+)
 
 MakeModel = Callable[..., AdaSent]
 MakeConfig = Callable[..., TrainingConfig]
@@ -275,3 +284,18 @@ def test_evaluate_is_weighted(make_model: MakeModel, examples: Examples) -> None
     first = evaluate(model, examples.take(np.arange(20)))
     weights = np.repeat(np.array([2, 0], dtype=np.float32), [20, 40])
     assert evaluate(model, replace(examples, weights=weights)) == pytest.approx(first)
+
+
+def test_gradient_flow_is_measured_on_few_cells(examples: Examples) -> None:
+    """Keeping every unit of a 2,000-word text takes gigabytes; such texts are passed over."""
+    long = Examples(
+        [np.zeros(2000, dtype=np.int64), *examples.ids],
+        np.vstack([examples.targets[:1], examples.targets]),
+        np.ones(len(examples) + 1, dtype=np.float32),
+    )
+    for seed in range(5):
+        sample = _flow_sample(long, seed)
+        assert len(sample) == FLOW_SAMPLE
+        assert n_cells(sample.lengths).sum() <= FLOW_CELLS
+    only_long = long.take(np.array([0]))
+    assert len(_flow_sample(only_long, 0)) == 1

@@ -29,7 +29,7 @@ def test_a_line_an_epoch_without_a_terminal() -> None:
     out = io.StringIO()
     run(Console(file=out, force_terminal=False, width=100), ROW)
     assert out.getvalue() == (
-        "epoch   2  loss 0.5000  validation loss 0.2500 accuracy 0.8750  1,234 texts/s  best\n"
+        "epoch   2  loss 0.5000  valid loss 0.2500 accuracy 0.8750  1,234 texts/s  best\n"
     )
 
 

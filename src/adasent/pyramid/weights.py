@@ -12,8 +12,18 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
+#: Where relu ends. Without an end, units of a trained network may grow by a factor a level and
+#: overflow on texts of a few hundred words.
+RELU_CAP = 1e4
+
+
+def capped_relu(values: Tensor) -> Tensor:
+    """min(max(x, 0), 10,000)."""
+    return values.clamp(0.0, RELU_CAP)
+
+
 #: f of the paper's composition, by name.
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": capped_relu}
 
 POOLINGS = ("mean", "max")
 

@@ -5,6 +5,7 @@ Configs are checked on construction, hold JSON values only, and are saved with t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
@@ -23,7 +24,8 @@ def check_range(
 ) -> None:
     """Raise ``ConfigError`` unless ``low <= value <= high`` (and whole, if asked)."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (whole and value != int(value)):  # type: ignore[operator,call-overload]
+    inside = number and math.isfinite(value) and low <= value <= high  # type: ignore[arg-type,operator]
+    if not inside or (whole and value != int(value)):  # type: ignore[call-overload]
         kind = "a whole number" if whole else "a number"
         limit = f"of at least {low:g}" if high == float("inf") else f"from {low:g} to {high:g}"
         raise ConfigError(f"{name} must be {kind} {limit}; got {value!r}")

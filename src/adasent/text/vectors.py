@@ -70,6 +70,10 @@ class WordVectors:
         row: NDArray[np.float32] = self.matrix[self.index[word]]
         return row
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> WordVectors:
+        """Itself: nothing here changes, and a grid search would copy the matrix for every fit."""
+        return self
+
     def __repr__(self) -> str:
         return f"WordVectors({len(self)} words x {self.dim})"
 

@@ -65,9 +65,7 @@ class ProgressBar(Callback):
     def on_epoch_end(self, epoch: int, row: Mapping[str, Any], is_best: bool) -> None:
         line = f"epoch {epoch + 1:3d}  loss {row['train_loss']:.4f}"
         if row["valid_accuracy"] is not None:
-            line += (
-                f"  validation {row['valid_loss']:.4f} accuracy {row['valid_accuracy']:.4f}"
-            )
+            line += f"  valid loss {row['valid_loss']:.4f} accuracy {row['valid_accuracy']:.4f}"
         line += f"  {row['examples_per_second']:,.0f} texts/s{'  best' if is_best else ''}"
         self.console.print(line, highlight=False, soft_wrap=True)
 
