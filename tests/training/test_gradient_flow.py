@@ -23,7 +23,8 @@ def composing(model: AdaSent, scale: float) -> AdaSent:
         composition.gate_left.zero_()
         composition.gate_right.zero_()
         composition.gate_bias.copy_(torch.tensor([-50.0, -50.0, 50.0]))
-        model.embedding.trained.abs_()  # relu passes what is positive
+        # relu passes what is positive and ends at 10,000
+        model.embedding.trained.abs_().mul_(1e-8)
         model.projection.weight.copy_(torch.eye(6))
     return model
 
