@@ -126,7 +126,7 @@ fine_tune, epochs, batch_size, patience
         fine_tune: bool = True,
         epochs: int = 30,
         batch_size: int = 50,
-        patience: int = 5,
+        patience: int = 10,
         validation_fraction: float = 0.1,
         class_weight: Mapping[Any, float] | str | None = None,
         checkpoint: str | os.PathLike[str] | None = None,

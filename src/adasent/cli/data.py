@@ -82,10 +82,12 @@ def stats(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...")] 
 
     rows = table("set", "", ">N", ">classes", ">words", ">test", "class shares")
     remarks = []
+    has_paper = False
     for name in names or BENCHMARKS:
         corpus, entry = load(name), find(name)
         paper = entry.paper if entry is not None else None
         if paper is not None:
+            has_paper = True
             shares = " ".join(f"{share:.2g}" for share in paper.shares)
             counts = (paper.n, paper.n_classes, paper.mean_length, paper.test)
             rows.add_row(corpus.name, "paper", *map(str, counts), shares)
@@ -96,10 +98,11 @@ def stats(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...")] 
     out = console()
     out.print(rows)
     say()
+    unsaid = "; the paper does not say how it counts, nor name TREC's classes" if has_paper else ""
     out.print(
-        "words: mean per text, ours by the tokenizer kim, marks included; the paper does not say "
-        "how it counts. CV: cross-validation; a number: an official test part. Classes in the "
-        "order of our shares (the paper does not name TREC's), and notes:"
+        f"words: mean per text, ours by the tokenizer kim, marks included{unsaid}. CV: "
+        "cross-validation; a number: an official test part. Classes in the order of our shares, "
+        "and notes:"
     )
     for remark in remarks:
         out.print(Padding(remark, (0, 0, 0, 2), expand=False))

@@ -47,7 +47,7 @@ class TrainingConfig(JsonConfig):
     fine_tune: bool = True
     epochs: int = 30
     batch_size: int = 50
-    patience: int = 5
+    patience: int = 10
 
     def __post_init__(self) -> None:
         check_choice("optimizer", self.optimizer, ("adagrad", "adam"))
