@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +13,9 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from adasent import __version__
 from adasent.compact import from_int8, round_to_half, to_int8
 from adasent.data import fetch_file, held_out, vector_sets
 from adasent.errors import (
@@ -30,6 +25,7 @@ from adasent.errors import (
     DataError,
     ModelFormatError,
 )
+from adasent.inputs import check_examples, example_weights
 from adasent.persistence import TRAINING, SavedModel, read_model, write_model
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig, check_range
@@ -38,7 +34,7 @@ from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vectors import WordVectors, align, as_vectors, frequent_words
 from adasent.text.vocabulary import SPECIALS, Vocabulary
-from adasent.training.checkpoint import Checkpoint
+from adasent.training.checkpoint import Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig
 from adasent.training.examples import Examples
 from adasent.training.history import History
@@ -194,7 +190,7 @@ fine_tune, epochs, batch_size, patience
         The estimator itself. After Ctrl-C it holds the best model so far, and a warning says so.
         """
         config = self._training_config()
-        texts, labels = _check_examples(X, y)
+        texts, labels = check_examples(X, y)
         classes = np.unique(labels)
         if len(classes) == 1:
             warnings.warn(
@@ -203,7 +199,7 @@ fine_tune, epochs, batch_size, patience
                 AdaSentWarning,
                 stacklevel=2,
             )
-        weights = _example_weights(sample_weight, self.class_weight, labels)
+        weights = example_weights(sample_weight, self.class_weight, labels)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
         used = np.flatnonzero(weights)
         texts, labels = [texts[i] for i in used], labels[used]
@@ -244,7 +240,7 @@ fine_tune, epochs, batch_size, patience
             model.embedding.set_vectors(torch.from_numpy(table))
             checkpoint = None
             if self.checkpoint is not None:
-                fingerprint = _fingerprint(network, config, seed, table, training, held_examples)
+                fingerprint = run_fingerprint(network, config, seed, table, training, held_examples)
                 checkpoint = Checkpoint(
                     Path(self.checkpoint) / "checkpoint.safetensors", fingerprint
                 )
@@ -289,7 +285,7 @@ fine_tune, epochs, batch_size, patience
         tokenizer: Tokenizer,
         classes: np.ndarray,
     ) -> Examples:
-        texts, labels = _check_examples(*validation)
+        texts, labels = check_examples(*validation)
         unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
         if unknown:
             raise DataError(
@@ -428,91 +424,6 @@ _NETWORK_SETTINGS = tuple(
 )
 
 
-def _check_examples(X: Any, y: Any) -> tuple[list[str], np.ndarray]:
-    texts = check_texts(X)
-    if y is None:
-        raise DataError("fit requires y to be passed, but the target y is None")
-    labels = check_labels(y)
-    if len(texts) != len(labels):
-        raise DataError(f"expected as many labels as texts, got {len(labels)} and {len(texts)}")
-    if not texts:
-        raise DataError("expected at least one text, got none")
-    check_classification_targets(labels)
-    return texts, labels
-
-
-def check_labels(y: Any) -> np.ndarray:
-    """(N,) labels of one kind: strings, integers, booleans or whole floats.
-
-    Raises
-    ------
-    DataError
-        For missing labels, mixed types (numpy would turn them all into strings), and kinds that
-        a saved model cannot hold.
-    """
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected",
-            DataConversionWarning,
-            stacklevel=4,
-        )
-        labels = y = labels.ravel()
-    if labels.ndim != 1:
-        raise DataError(f"expected one label a text, got an array of shape {labels.shape}")
-    # Of a list, look at what the user wrote: numpy turns ["a", nan] into two strings.
-    values = list(y) if isinstance(y, list | tuple) else labels.tolist()
-    missing = [i for i, value in enumerate(values) if _is_missing(value)]
-    if missing:
-        raise DataError(
-            f"{len(missing)} labels are missing (None, NaN or inf), the first at position "
-            f"{missing[0]}; drop these rows"
-        )
-    kinds = {type(_plain(value)) for value in values}
-    if len(kinds) > 1:
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise DataError(f"labels are of mixed types ({names}); make them all strings")
-    if not kinds <= {str, int, bool, float}:
-        raise DataError(
-            f"labels must be strings, whole numbers or booleans, got {kinds.pop().__name__}; "
-            "turn them into strings"
-        )
-    if labels.dtype == object:
-        return np.array([_plain(v) for v in values], dtype=object if str in kinds else None)
-    return labels
-
-
-def _plain(value: Any) -> Any:
-    """A numpy scalar as the Python value it stands for."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float):
-        return not np.isfinite(value)
-    # pandas marks missing values by objects of its own.
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _example_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -> np.ndarray:
-    """(N,) weight of each text in the loss: its own times that of its class."""
-    weights = np.ones(len(labels))
-    if sample_weight is not None:
-        weights = np.array(sample_weight, dtype=np.float64)
-        if weights.ndim == 0:
-            weights = np.full(len(labels), float(weights))
-        if weights.shape != labels.shape:
-            raise DataError(
-                f"expected {len(labels)} sample weights, got an array of shape {weights.shape}"
-            )
-    weights *= compute_sample_weight(class_weight, labels)
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise DataError(
-            "sample_weight times class_weight must be finite, not negative and not all zero"
-        )
-    return weights
-
-
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[None]:
     """Run torch on so many threads, and on as many as before afterwards."""
@@ -563,27 +474,3 @@ def _round_table(model: AdaSent) -> None:
     trained, fixed = model.embedding.trained, model.embedding.fixed
     trained.copy_(torch.from_numpy(round_to_half(trained.numpy())))
     fixed.copy_(torch.from_numpy(from_int8(*to_int8(fixed.numpy()))))
-
-
-def _fingerprint(
-    network: AdaSentConfig,
-    config: TrainingConfig,
-    seed: int,
-    table: np.ndarray,
-    *parts: Examples | None,
-) -> str:
-    """Equal exactly for runs that give the same model on this machine."""
-    digest = hashlib.sha256(table.tobytes())
-    for examples in parts:
-        if examples is not None:
-            for array in (*examples.ids, examples.lengths, examples.targets, examples.weights):
-                digest.update(np.ascontiguousarray(array).tobytes())
-    settings = {
-        "network": network.to_dict(),
-        "training": config.to_dict(),
-        "seed": seed,
-        "data": digest.hexdigest(),
-        "versions": [__version__, torch.__version__, np.__version__],
-        "threads": torch.get_num_threads(),
-    }
-    return json.dumps(settings, sort_keys=True)

@@ -6,17 +6,23 @@ that a checkpoint is only ever resumed by the run it came from.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
+from adasent import __version__
 from adasent.errors import CheckpointError
+from adasent.systems.config import AdaSentConfig
+from adasent.training.config import TrainingConfig
+from adasent.training.examples import Examples
 from adasent.training.history import History
 
 
@@ -94,6 +100,30 @@ class Checkpoint:
     def clear(self) -> None:
         """Delete the file: the run is complete."""
         self.path.unlink(missing_ok=True)
+
+
+def run_fingerprint(
+    network: AdaSentConfig,
+    config: TrainingConfig,
+    seed: int,
+    table: np.ndarray,
+    *parts: Examples | None,
+) -> str:
+    """Equal exactly for runs that give the same model on this machine."""
+    digest = hashlib.sha256(table.tobytes())
+    for examples in parts:
+        if examples is not None:
+            for array in (*examples.ids, examples.lengths, examples.targets, examples.weights):
+                digest.update(np.ascontiguousarray(array).tobytes())
+    settings = {
+        "network": network.to_dict(),
+        "training": config.to_dict(),
+        "seed": seed,
+        "data": digest.hexdigest(),
+        "versions": [__version__, torch.__version__, np.__version__],
+        "threads": torch.get_num_threads(),
+    }
+    return json.dumps(settings, sort_keys=True)
 
 
 def pack_optimizers(optimizers: list[Optimizer]) -> dict[str, Tensor]:
