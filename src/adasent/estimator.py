@@ -32,7 +32,13 @@ from adasent.systems.config import AdaSentConfig, check_range
 from adasent.text.batch import length_buckets, pad
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
-from adasent.text.vectors import WordVectors, align, as_vectors, frequent_words
+from adasent.text.vectors import (
+    NEW_WORD_SPREAD,
+    WordVectors,
+    align,
+    as_vectors,
+    frequent_words,
+)
 from adasent.text.vocabulary import SPECIALS, Vocabulary
 from adasent.training.checkpoint import Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig
@@ -463,7 +469,7 @@ def _word_table(
     """(V, d) initial word table."""
     if sources:
         return align(sources, vocabulary, seed=seed)
-    table = np.random.default_rng(seed).normal(0.0, 0.1, (len(vocabulary), size))
+    table = np.random.default_rng(seed).normal(0.0, NEW_WORD_SPREAD, (len(vocabulary), size))
     table[: len(SPECIALS)] = 0.0
     return table.astype(np.float32)
 

@@ -5,6 +5,7 @@ import pytest
 
 from adasent.errors import VectorsError
 from adasent.text.vectors import (
+    NEW_WORD_SPREAD,
     Coverage,
     WordVectors,
     align,
@@ -119,7 +120,7 @@ def test_align_fills_words_without_vector_by_seed() -> None:
     matrix = align(ONE, vocabulary, seed=0)
     np.testing.assert_array_equal(matrix, align(ONE, vocabulary, seed=0))
     assert not np.array_equal(matrix, align(ONE, vocabulary, seed=1))
-    np.testing.assert_allclose(matrix[3:].std(), 1, rtol=0.1)
+    np.testing.assert_allclose(matrix[3:].std(), NEW_WORD_SPREAD, rtol=0.1)
     assert (matrix[:2] == 0).all()
 
 

@@ -17,6 +17,9 @@ from adasent.errors import VectorsError
 from adasent.text.vector_files import read_table, write_table
 from adasent.text.vocabulary import SPECIALS, Vocabulary
 
+#: Standard deviation of the values that a word without a vector starts from.
+NEW_WORD_SPREAD = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
@@ -178,8 +181,9 @@ def align(
 
     Each set is scaled by one number, so that its entries have standard deviation 1: sets differ
     tenfold in scale, and the network learns best at this one. A word that some sets lack has zeros
-    in their columns. A word that all lack gets standard normal values. Padding and unknown are
-    zeros: unknown is also what word dropout and unseen words use.
+    in their columns. A word that all lack gets small random values: of full size, a full stop
+    without a vector would outshout the words around it. Padding and unknown are zeros: unknown is
+    also what word dropout and unseen words use.
 
     Parameters
     ----------
@@ -210,7 +214,8 @@ def align(
             found[rows] = True
         column += one.dim
     shape = (int((~found).sum()), matrix.shape[1])
-    matrix[~found] = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+    noise = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+    matrix[~found] = NEW_WORD_SPREAD * noise
     return matrix
 
 
