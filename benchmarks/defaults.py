@@ -46,7 +46,9 @@ def table(folder: Path = ROOT / "results" / "defaults") -> str:
         "|---|---|---|---|---|---|",
     ]
     for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.name, reverse=True):
-        lines.append(row(read_records(path)))
+        records = read_records(path)
+        if len(records) >= records[0].n_folds:  # a cross-validation under way has no mean yet
+            lines.append(row(records))
     return "\n".join(lines)
 
 
