@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
-from adasent.pyramid import PyramidWeights
+from adasent.pyramid.weights import PyramidWeights
 
 
 def random_weights(

@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from adasent.pyramid import Pyramid, PyramidWeights, pyramid_packed, pyramid_reference
+from adasent.pyramid.packed import pyramid_packed
+from adasent.pyramid.reference import pyramid_reference
+from adasent.pyramid.weights import Pyramid, PyramidWeights
 from pyramid_cases import pack, random_weights, random_words
 
 LENGTHS = {

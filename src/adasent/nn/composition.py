@@ -6,7 +6,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from adasent.pyramid import Pyramid, PyramidWeights, pyramid_packed
+from adasent.pyramid.packed import pyramid_packed
+from adasent.pyramid.weights import Pyramid, PyramidWeights
 
 
 class GatedComposition(nn.Module):

@@ -1,17 +1,6 @@
 """The pyramid of gated local compositions: tensors in, pooled levels out.
 
-``reference`` is the definition, ``packed`` the fast twin tested against it.
+``reference`` is the definition; ``packed`` (portable), ``cells`` with ``cpu`` (numba) and ``fused``
+(Triton) are faster twins tested against it; ``dispatch`` chooses among them. Import from the
+modules: this one stays empty, because ``cells`` must be importable without torch.
 """
-
-from adasent.pyramid.packed import pyramid_packed
-from adasent.pyramid.reference import pyramid_reference
-from adasent.pyramid.weights import ACTIVATIONS, POOLINGS, Pyramid, PyramidWeights
-
-__all__ = [
-    "ACTIVATIONS",
-    "POOLINGS",
-    "Pyramid",
-    "PyramidWeights",
-    "pyramid_packed",
-    "pyramid_reference",
-]

@@ -16,7 +16,7 @@ from adasent.nn import (
     WordEmbedding,
     consensus,
 )
-from adasent.pyramid import Pyramid
+from adasent.pyramid.weights import Pyramid
 from adasent.systems.config import AdaSentConfig
 
 
