@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from adasent.pyramid.reference import pyramid_reference
+from adasent.pyramid.reference import pyramid_reference, sentence_pyramid
 from adasent.pyramid.weights import PyramidWeights
-from adasent.pyramid.reference import sentence_pyramid
 from pyramid_cases import pack, random_weights, random_words
 
 LN2 = math.log(2.0)

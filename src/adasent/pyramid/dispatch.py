@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+import importlib.util
+from typing import Any, NamedTuple
+
+import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from adasent.pyramid.packed import pyramid_packed
+from adasent.pyramid.stacking import one_by_one
 from adasent.pyramid.weights import PyramidWeights
+
+
+class Choice(NamedTuple):
+    """Which implementation runs, and why not a faster one."""
+
+    name: str  # fused, cpu or packed
+    reason: str  # empty for the fastest of a device
+
+
+def choose(words: Tensor, weights: PyramidWeights) -> Choice:
+    """The implementation for tensors of this kind; their values do not matter.
+
+    ``fused`` is one Triton kernel, ``cpu`` the compiled pass of numba around matrix products,
+    ``packed`` plain torch operations, which run anywhere.
+    """
+    device = words.device.type
+    if device == "cuda":
+        from adasent.pyramid.fused import fused_unavailable
+
+        reason = fused_unavailable(words, weights)
+        return Choice("packed", reason) if reason else Choice("fused", "")
+    if device != "cpu":
+        return Choice("packed", f"no compiled kernels for {device} devices")
+    if weights.gate_out is not None:
+        return Choice("packed", "the compiled kernels have no MLP gate")
+    if words.dtype not in (torch.float32, torch.float64):
+        return Choice("packed", f"the compiled kernels have no {words.dtype}")
+    if importlib.util.find_spec("numba") is None:
+        return Choice("packed", "numba is not installed; pip install numba")
+    return Choice("cpu", "")
 
 
 def pyramid(
@@ -17,20 +52,83 @@ def pyramid(
     activation: str = "tanh",
     pooling: str = "mean",
 ) -> Tensor:
-    """Pooled levels of a padded batch.
+    """Pooled levels of a padded batch; differentiable, and batched over models under ``vmap``.
 
     Parameters
     ----------
     words
         (B, T, D) first level h^1; what lies beyond a sentence's length is never read.
     lengths
-        (B,) words of each sentence, at least 1 and at most T.
+        (B,) words of each sentence, at least 1 and at most T; on the device of the words.
 
     Returns
     -------
     (B, T, D): row t - 1 is level t pooled; zeros above a sentence's top level.
     """
-    packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    built = pyramid_packed(packed, weights, activation=activation, pooling=pooling)
-    levels, _ = pad_packed_sequence(built.levels, batch_first=True, total_length=words.shape[1])
+    name = choose(words, weights).name
+    if name == "fused":
+        from adasent.pyramid.fused import pyramid_fused
+
+        return pyramid_fused(words, lengths, weights, activation=activation, pooling=pooling)
+    if name == "cpu":
+        from adasent.pyramid.cpu import pyramid_cpu
+
+        return pyramid_cpu(words, lengths, weights, activation=activation, pooling=pooling)
+    levels: Tensor = _Portable.apply(activation, pooling, _Graph(), lengths, words, *weights)  # type: ignore[no-untyped-call]
     return levels
+
+
+class _Graph:
+    """The recorded forward pass of one call."""
+
+    inputs: list[Tensor]
+    levels: Tensor
+
+
+class _Portable(torch.autograd.Function):
+    """``pyramid_packed`` as one operation, so that it has a rule for ``vmap``."""
+
+    @staticmethod
+    def forward(
+        activation: str,
+        pooling: str,
+        graph: _Graph,
+        lengths: Tensor,
+        words: Tensor,
+        *weights: Tensor | None,
+    ) -> Tensor:
+        with torch.enable_grad():
+            own = [None if x is None else x.detach().requires_grad_() for x in (words, *weights)]
+            graph.inputs = [x for x in own if x is not None]
+            packed = pack_padded_sequence(
+                graph.inputs[0], lengths.cpu(), batch_first=True, enforce_sorted=False
+            )
+            built = pyramid_packed(
+                packed,
+                PyramidWeights(*own[1:]),  # type: ignore[arg-type]
+                activation=activation,
+                pooling=pooling,
+            )
+            graph.levels, _ = pad_packed_sequence(
+                built.levels, batch_first=True, total_length=words.shape[1]
+            )
+        return graph.levels.detach()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.graph = inputs[2]
+        ctx.given = [x is not None for x in inputs[4:]]
+
+    @staticmethod
+    def backward(ctx: Any, d_levels: Tensor) -> tuple[Tensor | None, ...]:
+        graph: _Graph = ctx.graph
+        found = iter(
+            torch.autograd.grad(
+                graph.levels, graph.inputs, d_levels, retain_graph=True, allow_unused=True
+            )
+        )
+        return None, None, None, None, *[next(found) if given else None for given in ctx.given]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
+        return one_by_one(_Portable, info.batch_size, in_dims, inputs, fresh={2: _Graph})

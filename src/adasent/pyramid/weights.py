@@ -12,9 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-#: Where relu ends. Without an end, units of a trained network may grow by a factor a level and
-#: overflow on texts of a few hundred words.
-RELU_CAP = 1e4
+from adasent.pyramid.constants import RELU_CAP
 
 
 def capped_relu(values: Tensor) -> Tensor:

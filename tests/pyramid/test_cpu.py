@@ -1,0 +1,241 @@
+"""The compiled CPU pyramid equals the reference: pooled levels and every gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_packed_sequence
+
+from adasent.pyramid import cpu
+from adasent.pyramid.cells import level_backward, level_forward
+from adasent.pyramid.cpu import SNAPSHOTS, pyramid_cpu
+from adasent.pyramid.reference import pyramid_reference
+from adasent.pyramid.weights import PyramidWeights
+from pyramid_cases import pack, random_weights, random_words
+
+LENGTHS = {
+    "one word": [1],
+    "one-word batch": [1, 1, 1],
+    "two": [2, 2],
+    "three": [3],
+    "mixed": [5, 1, 9, 5, 2],
+    "sorted": [6, 4, 3],
+    "long": [63],
+    "long and short": [1, 31, 2],
+}
+
+
+def reference(
+    words: Tensor, lengths: Tensor, weights: PyramidWeights, *, activation: str, pooling: str
+) -> Tensor:
+    levels = pyramid_reference(
+        pack(words, lengths.tolist()), weights, activation=activation, pooling=pooling
+    ).levels
+    return pad_packed_sequence(levels, batch_first=True, total_length=words.shape[1])[0]
+
+
+def outcome(
+    build: Callable[..., Tensor],
+    lengths: list[int],
+    size: int,
+    *,
+    dtype: torch.dtype = torch.float64,
+    padding: int = 2,
+    **options: object,
+) -> list[Tensor]:
+    """Levels, and gradients of a random function of them."""
+    weights = PyramidWeights(*[w.to(dtype).requires_grad_() for w in random_weights(size)[:6]])
+    words = torch.full((len(lengths), max(lengths) + padding, size), float("nan"), dtype=dtype)
+    words[:, : max(lengths)] = random_words(lengths, size).to(dtype)
+    words.requires_grad_()
+    levels = build(words, torch.tensor(lengths), weights, **options)
+    generator = torch.Generator().manual_seed(2)
+    target = torch.randn(levels.shape, generator=generator, dtype=torch.float64).to(dtype)
+    inputs = [words, *weights[:6]]
+    found = torch.autograd.grad((levels * target).sum(), inputs, materialize_grads=True)
+    return [levels.detach(), *found]
+
+
+def assert_same(got: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
+    for one, other in zip(got, expected, strict=True):
+        assert torch.isfinite(one).all()
+        other = other.to(torch.float64)
+        assert (one - other).norm() <= tolerance * (1e-30 + other.norm())
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+def test_equals_reference(
+    lengths: list[int], pooling: str, activation: str, recompute: bool
+) -> None:
+    options = {"activation": activation, "pooling": pooling}
+    expected = outcome(reference, lengths, 7, **options)
+    got = outcome(pyramid_cpu, lengths, 7, recompute=recompute, **options)
+    assert_same(got, expected, 1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 20, 33])
+def test_equals_reference_in_single_precision(size: int) -> None:
+    options = {"activation": "tanh", "pooling": "max"}
+    expected = outcome(reference, [12, 3, 7], size, **options)
+    got = outcome(pyramid_cpu, [12, 3, 7], size, dtype=torch.float32, **options)
+    assert_same(got, expected, 2e-5)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_threads_change_nothing_but_the_last_bits(
+    monkeypatch: pytest.MonkeyPatch, pooling: str
+) -> None:
+    lengths = [9, 4, 4, 11, 1, 2, 7]
+    expected = outcome(reference, lengths, 5, activation="tanh", pooling=pooling)
+    monkeypatch.setattr(cpu, "_WORTH_A_THREAD", 0)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        got = outcome(pyramid_cpu, lengths, 5, activation="tanh", pooling=pooling)
+    finally:
+        torch.set_num_threads(before)
+    assert_same(got, expected, 1e-9)
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_equal_words_share_the_gradient_of_a_maximum(recompute: bool) -> None:
+    weights = random_weights(3)
+    word = random_words([1], 3)[0, 0]
+    words = word.expand(2, 4, 3).clone().requires_grad_()
+    lengths = torch.tensor([4, 3])
+    expected = torch.autograd.grad(
+        reference(words, lengths, weights, activation="tanh", pooling="max").sum(), words
+    )
+    got = torch.autograd.grad(
+        pyramid_cpu(words, lengths, weights, pooling="max", recompute=recompute).sum(), words
+    )
+    torch.testing.assert_close(got, expected)
+
+
+def test_gradient_is_that_of_finite_differences() -> None:
+    weights = random_weights(4, requires_grad=True)
+    words = random_words([4, 2], 4)[:, :4].nan_to_num().requires_grad_()
+
+    def levels(words: Tensor, *own: Tensor) -> Tensor:
+        return pyramid_cpu(words, torch.tensor([4, 2]), PyramidWeights(*own), pooling="max")
+
+    assert torch.autograd.gradcheck(levels, (words, *weights[:6]))
+
+
+def test_backward_may_come_twice() -> None:
+    words = random_words([6, 3], 4).requires_grad_()
+    levels = pyramid_cpu(words, torch.tensor([6, 3]), random_weights(4))
+    first = torch.autograd.grad(levels.sum(), words, retain_graph=True)
+    second = torch.autograd.grad(levels.sum(), words)
+    torch.testing.assert_close(first, second)
+
+
+def test_recompute_holds_few_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any time at most ``SNAPSHOTS`` levels wait, and no level is built over and over."""
+    waiting = most = 0
+    climb = cpu._Descent._climb
+    recompute = cpu._Descent._recompute
+    built: dict[int, int] = {}
+    step = cpu._Climber.step
+
+    def counted_step(self: cpu._Climber, below: Tensor, t: int, *rest: object, **kw: object):
+        built[t] = built.get(t, 0) + 1
+        return step(self, below, t, *rest, **kw)  # type: ignore[arg-type]
+
+    def counted(self: cpu._Descent, *args: object) -> Tensor:
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        try:
+            return recompute(self, *args)  # type: ignore[arg-type]
+        finally:
+            waiting -= 1
+
+    monkeypatch.setattr(cpu._Climber, "step", counted_step)
+    monkeypatch.setattr(cpu._Descent, "_recompute", counted)
+    words = random_words([120], 2).requires_grad_()
+    pyramid_cpu(words, torch.tensor([120]), random_weights(2), recompute=True).sum().backward()
+    assert climb is cpu._Descent._climb
+    assert most <= SNAPSHOTS + 1
+    # 120 levels with 8 snapshots: C(8 + 3, 8) = 165, so three rebuilds beside forward and backward.
+    assert max(built.values()) <= 5
+
+
+def test_models_under_vmap_equal_models_alone() -> None:
+    lengths = torch.tensor([[5, 2], [1, 4], [3, 3]])
+    words = torch.randn(3, 2, 6, 4, dtype=torch.float64, requires_grad=True)
+    stacked = [
+        torch.stack(parts).requires_grad_()
+        for parts in zip(*[random_weights(4, seed=k)[:6] for k in range(3)], strict=True)
+    ]
+
+    def one(words: Tensor, lengths: Tensor, *own: Tensor) -> Tensor:
+        return pyramid_cpu(words, lengths, PyramidWeights(*own), pooling="max")
+
+    together = torch.vmap(one)(words, lengths, *stacked)
+    gradients = torch.autograd.grad(together.square().sum(), [words, *stacked])
+    for k in range(3):
+        alone = one(words[k], lengths[k], *[w[k] for w in stacked])
+        assert torch.equal(alone, together[k])
+        expected = torch.autograd.grad(alone.square().sum(), [words, *stacked])
+        for got, want in zip(gradients, expected, strict=True):
+            torch.testing.assert_close(got[k], want[k], rtol=1e-12, atol=1e-14)
+
+
+def test_neighbours_order_and_padding_change_nothing() -> None:
+    lengths, size = torch.tensor([3, 8, 1, 8, 5]), 6
+    words, weights = random_words(lengths.tolist(), size), random_weights(size)
+    together = pyramid_cpu(words, lengths, weights)
+    for i, length in enumerate(lengths.tolist()):
+        alone = pyramid_cpu(words[i : i + 1, :length], lengths[i : i + 1], weights)
+        torch.testing.assert_close(together[i, :length], alone[0], rtol=1e-12, atol=1e-12)
+        assert not together[i, length:].any()
+
+
+def test_saturated_and_huge_values_stay_finite_in_single_precision() -> None:
+    weights = PyramidWeights(*[100 * w.float() for w in random_weights(5)[:6]])
+    words = (1e4 * random_words([7], 5)).float().requires_grad_()
+    levels = pyramid_cpu(words, torch.tensor([7]), weights)
+    levels.sum().backward()
+    assert torch.isfinite(levels).all()
+    assert words.grad is not None
+    assert torch.isfinite(words.grad).all()
+
+
+def test_nan_is_not_hidden() -> None:
+    """A diverged network must show itself; the rational tanh must not clamp NaN away."""
+    words = torch.full((1, 3, 4), float("nan"))
+    weights = PyramidWeights(*[w.float() for w in random_weights(4)[:6]])
+    assert torch.isnan(pyramid_cpu(words, torch.tensor([3]), weights)[0, 2]).all()
+
+
+def test_level_passes_write_every_element() -> None:
+    """Scratch comes uninitialised: NaN left behind anywhere would reach the gradient."""
+    rng = np.random.default_rng(0)
+    counts, size = np.array([3, 3, 2, 1]), 4
+    rows, cells = int(counts.sum()), int(counts[1:].sum())
+    below, product = rng.normal(size=(rows, size)), rng.normal(size=(rows, 2 * size + 6))
+    above, composed = np.full((cells, size), np.nan), np.full((cells, size), np.nan)
+    pooled, gates = np.full((3, size), np.nan), np.full((cells, 3), np.nan)
+    level_forward(
+        below, product, np.zeros(size), np.zeros(3), counts, above, pooled, composed, gates,
+        relu=False, maximum=False,
+    )  # fmt: skip
+    for array in (above, composed, pooled, gates):
+        assert np.isfinite(array).all()
+    np.testing.assert_allclose(gates.sum(axis=1), 1.0)
+    d_below, d_product = np.full_like(below, np.nan), np.full_like(product, np.nan)
+    level_backward(
+        below, rng.normal(size=(3, size)), rng.normal(size=(3, size)), np.full((3, size), np.nan),
+        composed, gates, counts, rng.normal(size=(cells, size)), d_below, d_product,
+        np.zeros((1, size + 3)), relu=False, maximum=False,
+    )  # fmt: skip
+    assert np.isfinite(d_below).all()
+    assert np.isfinite(d_product).all()
