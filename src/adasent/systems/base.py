@@ -1,0 +1,80 @@
+"""What the neural systems share: the module that the loop trains, and parts for its networks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from adasent.nn import LevelClassifier, Noise, WordEmbedding, keyed_dropout
+from adasent.nn.dropout import VECTORS
+from adasent.systems.config import SystemConfig as SystemConfig
+
+
+class Prediction(Protocol):
+    """What the loop reads of any system's output."""
+
+    @property
+    def log_probs(self) -> Tensor:
+        """(B, C)."""
+
+
+class SystemOutput(NamedTuple):
+    """What a system says of B sentences."""
+
+    log_probs: Tensor  # (B, C)
+
+
+class System(nn.Module):
+    """A word table and a network over its vectors.
+
+    ``classify`` must give a sentence the same result whatever its neighbours and its padding, and
+    use tensor operations only, of shapes that do not depend on values: the training loop maps it
+    over the weights of several models.
+    """
+
+    def __init__(self, config: SystemConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = WordEmbedding(config.n_trained, config.n_fixed, config.vector_size)
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Prediction:
+        """Classify a padded batch: (B, T) ids, (B,) lengths of at least 1."""
+        return self.classify(self.embedding(ids), lengths)
+
+    def classify(self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None) -> Prediction:
+        """The same from word vectors (B, T, d) on; ``noise`` while training."""
+        raise NotImplementedError
+
+    def penalty(self) -> Tensor:
+        """What the penalty's weight multiplies; nothing here."""
+        return torch.zeros((), device=self.embedding.trained.device)
+
+
+def exists(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """(B, T) True where a sentence of a padded batch has a word."""
+    positions = torch.arange(vectors.shape[1], device=vectors.device)
+    return positions < lengths.to(vectors.device)[:, None]
+
+
+def take_words(vectors: Tensor, lengths: Tensor, noise: Noise | None) -> Tensor:
+    """Word vectors under dropout while training, and zeros beyond each sentence."""
+    if noise is not None:
+        vectors = keyed_dropout(vectors, noise.key, noise.vector_rate, VECTORS)
+    return vectors.masked_fill(~exists(vectors, lengths)[:, :, None], 0.0)
+
+
+def pool_words(words: Tensor, lengths: Tensor, pooling: str) -> Tensor:
+    """Mean or maximum over the words of each sentence, (B, T, D) -> (B, D)."""
+    inside = exists(words, lengths)[:, :, None]
+    if pooling == "max":
+        return words.masked_fill(~inside, float("-inf")).amax(dim=1)
+    return words.masked_fill(~inside, 0.0).sum(dim=1) / lengths.to(words)[:, None]
+
+
+def classify_sentences(
+    classifier: LevelClassifier, sentences: Tensor, noise: Noise | None
+) -> Tensor:
+    """One vector a sentence (B, D) -> (B, C) log probabilities."""
+    return classifier(sentences[:, None], noise)[:, 0]  # type: ignore[no-any-return]
