@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -16,21 +17,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from adasent.compact import from_int8, round_to_half, to_int8
+from adasent.compact import WordTable, from_int8, round_to_half, to_int8
 from adasent.data import fetch_file, held_out, vector_sets
-from adasent.errors import (
-    AdaSentError,
-    AdaSentWarning,
-    ConfigError,
-    DataError,
-    ModelFormatError,
-)
+from adasent.errors import AdaSentWarning, DataError, ModelFormatError
 from adasent.inputs import check_examples, example_weights
 from adasent.persistence import TRAINING, SavedModel, read_model, write_model
+from adasent.runtime.network import Network
+from adasent.runtime.predictor import Predictor, encoder_of
+from adasent.runtime.threads import blas_threads
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig, check_range
-from adasent.text.batch import length_buckets, pad
-from adasent.text.encoder import TextEncoder, check_texts, tokenise
+from adasent.text.encoder import TextEncoder, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vectors import (
     NEW_WORD_SPREAD,
@@ -44,10 +41,20 @@ from adasent.training.checkpoint import Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig
 from adasent.training.examples import Examples
 from adasent.training.history import History
-from adasent.training.loop import train
+from adasent.training.loop import default_device, train
 from adasent.training.progress import ProgressBar
+from adasent.training.run import Run
 
 VectorSource = str | os.PathLike[str] | WordVectors | Any
+
+
+class _Task(NamedTuple):
+    """A fit that is ready to train, and what will be needed after it."""
+
+    run: Run
+    classes: np.ndarray
+    encoder: TextEncoder
+    n_texts: int
 
 
 class AdaSentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -195,6 +202,38 @@ fine_tune, epochs, batch_size, patience
         -------
         The estimator itself. After Ctrl-C it holds the best model so far, and a warning says so.
         """
+        task = self._prepare(X, y, sample_weight, validation)
+        device = default_device()
+        checkpoint = None
+        with _threads(self.n_jobs):
+            if self.checkpoint is not None:
+                path = Path(self.checkpoint) / "checkpoint.safetensors"
+                checkpoint = Checkpoint(path, run_fingerprint(task.run, device))
+            (history,) = train(
+                [task.run],
+                callbacks=[ProgressBar()] if self.verbose else [],
+                checkpoint=checkpoint,
+                device=device,
+            )
+        if history.interrupted:
+            warnings.warn(
+                f"training was interrupted after {len(history)} epochs; "
+                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
+                AdaSentWarning,
+                stacklevel=2,
+            )
+        elif checkpoint is not None:
+            checkpoint.clear()
+        return self._finish(task, history)
+
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> _Task:
+        """Everything before training: checked, tokenised, encoded, with a fresh network."""
         config = self._training_config()
         texts, labels = check_examples(X, y)
         classes = np.unique(labels)
@@ -203,7 +242,7 @@ fine_tune, epochs, batch_size, patience
                 f"only one class, {labels.tolist()[0]!r}, in the labels; "
                 "it will always be predicted",
                 AdaSentWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         weights = example_weights(sample_weight, self.class_weight, labels)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
@@ -244,41 +283,28 @@ fine_tune, epochs, batch_size, patience
             torch.manual_seed(seed)
             model = AdaSent(network)
             model.embedding.set_vectors(torch.from_numpy(table))
-            checkpoint = None
-            if self.checkpoint is not None:
-                fingerprint = run_fingerprint(network, config, seed, table, training, held_examples)
-                checkpoint = Checkpoint(
-                    Path(self.checkpoint) / "checkpoint.safetensors", fingerprint
-                )
-            history = train(
-                model,
-                training,
-                held_examples,
-                config,
-                seed=seed,
-                callbacks=[ProgressBar()] if self.verbose else [],
-                checkpoint=checkpoint,
-            )
-        if history.interrupted:
-            warnings.warn(
-                f"training was interrupted after {len(history)} epochs; "
-                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
-                AdaSentWarning,
-                stacklevel=2,
-            )
-        elif checkpoint is not None:
-            checkpoint.clear()
-        _round_table(model)
-        self.classes_ = classes
-        self.vocabulary_ = vocabulary
-        self.encoder_ = TextEncoder(tokenizer, vocabulary, self.max_words)
-        self.model_ = model.eval()
+        return _Task(
+            Run(model, training, held_examples, config, seed),
+            classes,
+            TextEncoder(tokenizer, vocabulary, self.max_words),
+            len(texts),
+        )
+
+    def _finish(self, task: _Task, history: History) -> Self:
+        """Everything after training: the fitted attributes."""
+        run = task.run
+        assert isinstance(run.model, AdaSent)
+        _round_table(run.model)
+        self.classes_ = task.classes
+        self.vocabulary_ = task.encoder.vocabulary
+        self.encoder_ = task.encoder
+        self.model_ = run.model
         self.history_ = history
         self.training_ = {
-            "n_texts": len(texts),
-            "n_validation": len(held_examples) if held_examples else 0,
-            "seed": seed,
-            "settings": config.to_dict(),
+            "n_texts": task.n_texts,
+            "n_validation": len(run.validation) if run.validation else 0,
+            "seed": run.seed,
+            "settings": run.config.to_dict(),
             "history": history.to_dict(),
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
         }
@@ -321,46 +347,54 @@ fine_tune, epochs, batch_size, patience
         labels: np.ndarray = self.classes_[best]
         return labels
 
-    @torch.no_grad()
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
-        if not hasattr(self, "model_"):
-            raise NotFittedError(
-                "this AdaSentClassifier is not fitted yet; call fit, or AdaSentClassifier.load"
-            )
-        texts = check_texts(X)
-        ids = self.encoder_(texts)
-        lengths = np.array([len(row) for row in ids], dtype=np.int64)
-        probabilities = np.empty((len(texts), len(self.classes_)))
-        with _threads(self.n_jobs):
-            for rows in length_buckets(lengths, 128):
-                batch = pad([ids[i] for i in rows])
-                output = self.model_(torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths))
-                probabilities[rows] = output.log_probs.double().exp().numpy()
-        total = probabilities.sum(axis=1, keepdims=True)
-        if not (np.isfinite(total) & (total > 0)).all():
-            raise AdaSentError(
-                "the network overflows on these texts; its weights are far too large: "
-                "train again with a lower learning_rate, a higher penalty or activation='tanh'"
-            )
-        probabilities /= total
-        return probabilities
+        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``.
+
+        They come from the numpy runtime, as those of ``adasent.load`` do.
+        """
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
+        with blas_threads(_n_threads(self.n_jobs)):
+            return predictor.predict_proba(X)
+
+    @cached_property
+    def model_(self) -> AdaSent:
+        """The network in torch; of a loaded model it is built when it is first asked for."""
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        saved = self._saved
+        trained, fixed = saved.table.unpack()
+        tensors = saved.tensors | {"embedding.trained": trained, "embedding.fixed": fixed}
+        model = AdaSent(saved.config)
+        model.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+        return model.eval()
+
+    def _weights(self) -> tuple[AdaSentConfig, WordTable, dict[str, np.ndarray]]:
+        """Shape, word table and other tensors of the network as they are now."""
+        if "model_" not in vars(self):
+            return self._saved.config, self._saved.table, self._saved.tensors
+        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
+        table = WordTable.wide(tensors.pop("embedding.trained"), tensors.pop("embedding.fixed"))
+        return self.model_.config, table, tensors
+
+    def _check_fitted(self, remedy: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this AdaSentClassifier is not fitted yet; {remedy}")
 
     # -- saving --------------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder; see ``docs/format.md``."""
-        if not hasattr(self, "model_"):
-            raise NotFittedError("this AdaSentClassifier is not fitted yet; call fit before save")
-        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
+        self._check_fitted("call fit before save")
+        config, table, tensors = self._weights()
         write_model(
             folder,
             SavedModel(
-                self.model_.config,
+                config,
                 self.vocabulary_,
                 self.classes_,
                 tokenizer_name(self.encoder_.tokenizer),
                 self.encoder_.max_words,
+                table,
                 tensors,
                 self.training_,
             ),
@@ -376,11 +410,7 @@ fine_tune, epochs, batch_size, patience
             The callable the model was trained with, needed only if it was not a named one.
         """
         saved = read_model(folder)
-        if saved.tokenizer == "custom" and tokenizer is None:
-            raise ConfigError(
-                f"the model in {folder} was trained with a tokenizer of its own; "
-                "pass it: AdaSentClassifier.load(folder, tokenizer=...)"
-            )
+        encoder = encoder_of(saved, tokenizer)
         network = saved.config.to_dict()
         known = {name: network[name] for name in _NETWORK_SETTINGS}
         try:
@@ -399,20 +429,16 @@ fine_tune, epochs, batch_size, patience
             max_words=saved.max_words,
             random_state=saved.training.get("seed", 0),
         )
-        model = AdaSent(saved.config)
-        model.load_state_dict(
-            {name: torch.from_numpy(tensor) for name, tensor in saved.tensors.items()}
-        )
         clf.classes_ = saved.classes
         clf.vocabulary_ = saved.vocabulary
-        clf.encoder_ = TextEncoder(get_tokenizer(clf.tokenizer), saved.vocabulary, saved.max_words)
-        clf.model_ = model.eval()
+        clf.encoder_ = encoder
+        clf._saved = saved
         clf.training_ = saved.training
         clf.history_ = history
         return clf
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, "classes_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -423,6 +449,23 @@ fine_tune, epochs, batch_size, patience
         return tags
 
 
+def fit_together(estimators: Sequence[AdaSentClassifier], parts: Sequence[tuple[Any, Any]]) -> None:
+    """``fit`` of each estimator on its texts and labels, trained as one where they are alike.
+
+    The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
+    which are not complete.
+    """
+    tasks = [clf._prepare(*part) for clf, part in zip(estimators, parts, strict=True)]
+    kinds: dict[Hashable, list[int]] = {}
+    for i, task in enumerate(tasks):
+        kinds.setdefault(task.run.kind, []).append(i)
+    with _threads(estimators[0].n_jobs):
+        for members in kinds.values():
+            histories = train([tasks[i].run for i in members])
+            for i, history in zip(members, histories, strict=True):
+                estimators[i]._finish(tasks[i], history)
+
+
 _NETWORK_SETTINGS = tuple(
     f.name
     for f in fields(AdaSentConfig)
@@ -430,13 +473,20 @@ _NETWORK_SETTINGS = tuple(
 )
 
 
+def _n_threads(n_jobs: int | None) -> int:
+    """How many threads to use."""
+    if n_jobs is None:
+        return 1
+    check_range("n_jobs", n_jobs, 1, whole=True)
+    return n_jobs
+
+
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[None]:
     """Run torch on so many threads, and on as many as before afterwards."""
-    if n_jobs is not None:
-        check_range("n_jobs", n_jobs, 1, whole=True)
+    n_threads = _n_threads(n_jobs)
     before = torch.get_num_threads()
-    torch.set_num_threads(n_jobs or 1)
+    torch.set_num_threads(n_threads)
     try:
         yield
     finally:

@@ -117,6 +117,46 @@ def test_an_interrupted_fold_is_no_result(
     assert read_records(out) == []
 
 
+def test_folds_trained_as_one_are_the_same_folds(corpus: Corpus, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    one_by_one = [r for r, _ in cross_validate(corpus, TINY, n_folds=3, seeds=[0, 1])]
+    next(cross_validate(corpus, TINY, n_folds=3, seeds=[0], out=out))
+    runs = list(cross_validate(corpus, TINY, n_folds=3, seeds=[0, 1], out=out, stack=4))
+    assert [is_new for _, is_new in runs] == [False] + [True] * 5
+    assert len(read_records(out)) == 6
+    for (record, _), single in zip(runs, one_by_one, strict=True):
+        assert record.key == single.key
+        assert record.test == single.test
+        assert record.predicted == single.predicted
+        assert record.best_epoch == single.best_epoch
+        for row, expected in zip(record.history, single.history, strict=True):
+            assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-4)
+    assert runs[1][0].device.endswith("4 models together")
+    assert runs[1][0].history[0]["gradient_flow"] is None
+    assert "together" not in runs[5][0].device  # the sixth fold was left to itself
+
+
+def test_a_seed_named_twice_is_run_once(corpus: Corpus) -> None:
+    records = [r for r, _ in cross_validate(corpus, TINY, n_folds=2, seeds=[0, 0, 1])]
+    assert [(r.seed, r.fold) for r in records] == [(0, 0), (0, 1)] * 2 + [(1, 0), (1, 1)]
+    assert records[0] is records[2]
+
+
+def test_folds_finished_before_an_interrupt_are_kept(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_short(estimators: Any, parts: Any) -> None:
+        for estimator, part in zip(estimators, parts, strict=True):
+            estimator.fit(*part)
+        estimators[1].history_.interrupted = True
+
+    monkeypatch.setattr("adasent.estimator.fit_together", cut_short)
+    out = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        next(cross_validate(corpus, TINY, n_folds=3, out=out, stack=3))
+    assert [record.fold for record in read_records(out)] == [0, 2]
+
+
 def test_grouped_folds_compare_tokens() -> None:
     texts = ["Good film!", "good  FILM !", "bad film", "bad film."] * 3
     corpus = Corpus("g", texts, ["p", "p", "n", "n"] * 3, "")

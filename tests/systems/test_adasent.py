@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from adasent.nn import Noise
 from adasent.persistence import tensor_shapes
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
@@ -178,14 +179,39 @@ def test_extra_words_keep_their_vectors() -> None:
     assert torch.equal(model.embedding.fixed, fixed)
 
 
-def test_dropout_is_for_training_only() -> None:
+def test_noise_drops_vectors_and_features() -> None:
     model = make_model()
-    batch = make_batch()
-    calm = model(*batch).log_probs
-    model.set_dropout(0.5, 0.5)
-    assert torch.equal(model(*batch).log_probs, calm)
-    model.train()
-    assert not torch.equal(model(*batch).log_probs, calm)
+    ids, lengths = make_batch()
+    vectors = model.embedding(ids)
+    calm = model.classify(vectors, lengths).log_probs
+    key, rate = torch.tensor(1), torch.tensor(0.5, dtype=torch.float64)
+    assert torch.equal(model.classify(vectors, lengths, Noise(key)).log_probs, calm)
+    found = [
+        model.classify(vectors, lengths, noise).log_probs
+        for noise in (
+            Noise(key, vector_rate=rate),
+            Noise(key, hidden_rate=rate),
+            Noise(key + 1, hidden_rate=rate),
+        )
+    ]
+    for i, one in enumerate(found):
+        assert not any(torch.allclose(one, other) for other in [calm, *found[:i]])
+    again = model.classify(vectors, lengths, Noise(key, vector_rate=rate)).log_probs
+    assert torch.equal(again, found[0])
+
+
+def test_many_models_by_vmap() -> None:
+    """Weights, words and lengths of each model of its own."""
+    models = [make_model(seed) for seed in range(3)]
+    ids, _ = make_batch()
+    lengths = torch.tensor([LENGTHS, [1, 2, 3, 4], [6, 6, 1, 1]])
+    weights, _ = torch.func.stack_module_state(models)
+    vectors = torch.stack([model.embedding(ids) for model in models])
+    found = torch.vmap(
+        lambda w, v, n: torch.func.functional_call(FromVectors(models[0]), w, (v, n))
+    )({f"model.{name}": tensor for name, tensor in weights.items()}, vectors, lengths)
+    for model, own, of, log_probs in zip(models, vectors, lengths, found, strict=True):
+        torch.testing.assert_close(model.classify(own, of).log_probs, log_probs)
 
 
 def test_extreme_weights_give_no_nan() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -13,11 +15,12 @@ from safetensors.torch import save_file
 from adasent.errors import CheckpointError
 from adasent.systems.adasent import AdaSent
 from adasent.training.callbacks import Callback
-from adasent.training.checkpoint import Checkpoint
+from adasent.training.checkpoint import Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig
 from adasent.training.examples import Examples
 from adasent.training.history import History
-from adasent.training.loop import train
+from adasent.training.run import Run
+from training_cases import CPU, train_one
 
 MakeModel = Callable[..., AdaSent]
 MakeConfig = Callable[..., TrainingConfig]
@@ -29,7 +32,7 @@ class Kill(Callback):
     def __init__(self, epoch: int, error: BaseException, *, midway: bool = False) -> None:
         self.epoch, self.error, self.midway = epoch, error, midway
 
-    def on_batch_end(self, epoch: int, n_done: int, loss: float) -> None:
+    def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
         if self.midway and epoch == self.epoch + 1:
             raise self.error
 
@@ -55,12 +58,12 @@ def test_killed_run_resumes_to_the_same_result(
 ) -> None:
     config = make_config(optimizer=optimizer, epochs=4, word_dropout=0.1, dropout=0.3)
     whole = make_model()
-    expected = train(whole, examples, examples, config, seed=5)
+    expected = train_one(whole, examples, examples, config, seed=5)
 
     checkpoint = Checkpoint(tmp_path / "run" / "checkpoint.safetensors", "this run")
     kill = Kill(1, SystemExit(1), midway=midway)
     with pytest.raises(SystemExit):
-        train(
+        train_one(
             make_model(),
             examples,
             examples,
@@ -70,7 +73,7 @@ def test_killed_run_resumes_to_the_same_result(
             checkpoint=checkpoint,
         )
     resumed = make_model()
-    history = train(resumed, examples, examples, config, seed=5, checkpoint=checkpoint)
+    history = train_one(resumed, examples, examples, config, seed=5, checkpoint=checkpoint)
 
     assert without_clock(history) == without_clock(expected)
     assert history.best_epoch == expected.best_epoch
@@ -83,9 +86,9 @@ def test_finished_run_is_read_back_without_training(
 ) -> None:
     checkpoint = Checkpoint(tmp_path / "checkpoint.safetensors", "this run")
     first, second = make_model(), make_model()
-    train(first, examples, None, make_config(epochs=2), seed=0, checkpoint=checkpoint)
+    train_one(first, examples, None, make_config(epochs=2), seed=0, checkpoint=checkpoint)
     kill = Kill(-1, AssertionError("trained again"), midway=True)
-    train(
+    train_one(
         second,
         examples,
         None,
@@ -105,7 +108,7 @@ def test_nothing_there_and_clearing(tmp_path: Path) -> None:
 
 
 def written(make_model: MakeModel, config: TrainingConfig, examples: Examples, path: Path) -> None:
-    train(make_model(), examples, None, config, seed=0, checkpoint=Checkpoint(path, "this run"))
+    train_one(make_model(), examples, None, config, seed=0, checkpoint=Checkpoint(path, "this run"))
 
 
 def test_checkpoint_of_another_run(
@@ -115,6 +118,27 @@ def test_checkpoint_of_another_run(
     written(make_model, make_config(epochs=1), examples, path)
     with pytest.raises(CheckpointError, match="other data, settings or versions; delete it"):
         Checkpoint(path, "another run").read()
+
+
+def test_fingerprint_tells_runs_apart(
+    make_model: MakeModel, make_config: MakeConfig, examples: Examples
+) -> None:
+    def fingerprint(**changes: Any) -> str:
+        run = Run(make_model(), examples, None, make_config(), 0)
+        return run_fingerprint(replace(run, **changes), CPU)
+
+    other_weights = make_model()
+    with torch.no_grad():
+        other_weights.embedding.trained[3, 2] += 1e-6
+    assert fingerprint() == fingerprint()
+    others = [
+        fingerprint(seed=1),
+        fingerprint(config=make_config(penalty=0.5)),
+        fingerprint(validation=examples),
+        fingerprint(training=examples.take(np.arange(59))),
+        fingerprint(model=other_weights),
+    ]
+    assert len({fingerprint(), *others}) == 6
 
 
 def test_truncated_checkpoint(
@@ -141,7 +165,7 @@ def test_safetensors_file_that_is_no_checkpoint(
     tmp_path: Path, metadata: dict[str, str] | None
 ) -> None:
     path = tmp_path / "checkpoint.safetensors"
-    save_file({"weights/a": torch.zeros(1)}, path, metadata)
+    save_file({"state/a": torch.zeros(1)}, path, metadata)
     with pytest.raises(CheckpointError, match="cannot be read"):
         Checkpoint(path, "this run").read()
 

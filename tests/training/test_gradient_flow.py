@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
 from adasent.systems.adasent import AdaSent
+from adasent.text.batch import n_cells
 from adasent.training.examples import Examples
-from adasent.training.gradient_flow import GradientFlow, gradient_flow
+from adasent.training.gradient_flow import (
+    FLOW_CELLS,
+    FLOW_SAMPLE,
+    GradientFlow,
+    flow_sample,
+    gradient_flow,
+)
 
 MakeModel = Callable[..., AdaSent]
 
@@ -70,8 +78,22 @@ def test_as_json_values() -> None:
 
 
 def test_leaves_the_model_as_it_was(make_model: MakeModel, examples: Examples) -> None:
-    model = make_model().train()
+    model = make_model()
     with torch.no_grad():
         gradient_flow(model, examples)
-    assert model.training
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_measured_on_few_cells(examples: Examples) -> None:
+    """Keeping every unit of a 2,000-word text takes gigabytes; such texts are passed over."""
+    long = Examples(
+        [np.zeros(2000, dtype=np.int64), *examples.ids],
+        np.vstack([examples.targets[:1], examples.targets]),
+        np.ones(len(examples) + 1, dtype=np.float32),
+    )
+    for seed in range(5):
+        sample = flow_sample(long, seed)
+        assert len(sample) == FLOW_SAMPLE
+        assert n_cells(sample.lengths).sum() <= FLOW_CELLS
+    only_long = long.take(np.array([0]))
+    assert len(flow_sample(only_long, 0)) == 1

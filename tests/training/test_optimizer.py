@@ -1,76 +1,71 @@
-"""The row-sparse word table is trained and clipped as if it were dense."""
+"""The stacked updates against torch's own optimisers, model by model."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import nn
+from torch import Tensor
 
-from adasent.systems.adasent import AdaSent
-from adasent.training.config import TrainingConfig
-from adasent.training.optimizer import clip_gradients, make_optimizers
+from adasent.training.optimizer import OPTIMIZERS
+from adasent.training.rows import sum_rows
 
-
-def test_sparse_adagrad_equals_dense(
-    make_model: Callable[..., AdaSent], make_config: Callable[..., TrainingConfig]
-) -> None:
-    model = make_model()
-    dense_table = model.embedding.trained.detach().clone().requires_grad_()
-    optimizers = make_optimizers(model, make_config(optimizer="adagrad", learning_rate=0.1))
-    reference = torch.optim.Adagrad([dense_table], lr=0.1)
-    for step in range(4):
-        ids = torch.tensor([[2, 3, 2], [step + 1, 4, 5]])
-        for optimizer in (*optimizers, reference):
-            optimizer.zero_grad()
-        model.embedding(ids).square().sum().backward()
-        assert model.embedding.trained.grad is not None
-        assert model.embedding.trained.grad.is_sparse
-        dense_table[ids].square().sum().backward()
-        for optimizer in (*optimizers, reference):
-            optimizer.step()
-    torch.testing.assert_close(model.embedding.trained.detach(), dense_table.detach())
+N_MODELS, N_WEIGHTS, N_WORDS, SIZE = 3, 7, 9, 4
+RATES = torch.tensor([0.1, 0.02, 0.5], dtype=torch.float64)
+#: The second model idles in the first and in the fourth step.
+ACTIVE = torch.tensor([[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1]]).double()
 
 
-@pytest.mark.parametrize("max_norm", [0.1, 1e6])
-def test_clipping_sparse_and_dense_together(max_norm: float) -> None:
-    torch.manual_seed(0)
-    embedding, linear = nn.Embedding(6, 3, sparse=True), nn.Linear(3, 2)
-    twins = nn.Embedding(6, 3), copy.deepcopy(linear)
-    twins[0].weight.data.copy_(embedding.weight.data)
-    ids = torch.tensor([1, 4, 1])  # a repeated row must be summed before its norm is taken
-    for table, layer in ((embedding, linear), twins):
-        layer(table(ids)).square().sum().backward()
-    parameters = [embedding.weight, linear.weight, linear.bias]
-    references = [twins[0].weight, twins[1].weight, twins[1].bias]
-    norm = clip_gradients(parameters, max_norm)
-    expected = nn.utils.clip_grad_norm_(references, max_norm)
-    assert norm == pytest.approx(expected.item())
-    for parameter, reference in zip(parameters, references, strict=True):
-        assert parameter.grad is not None
-        assert reference.grad is not None
-        torch.testing.assert_close(parameter.grad.to_dense(), reference.grad)
+def random(*shape: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def test_clipping_without_gradients() -> None:
-    assert clip_gradients([nn.Parameter(torch.ones(2))], 1.0) == 0.0
+@pytest.mark.parametrize("name", ["adam", "adagrad"])
+def test_as_torch_does(name: str) -> None:
+    weights, table = random(N_MODELS, N_WEIGHTS, seed=0), random(N_MODELS, N_WORDS, SIZE, seed=1)
+    references = []
+    for k in range(N_MODELS):
+        dense = torch.nn.Parameter(weights[k].clone())
+        rows = torch.nn.Parameter(table[k].clone())
+        rate = RATES[k].item()
+        if name == "adam":
+            pair = torch.optim.Adam([dense], lr=rate), torch.optim.SparseAdam([rows], lr=rate)
+        else:
+            pair = torch.optim.Adagrad([dense], lr=rate), torch.optim.Adagrad([rows], lr=rate)
+        references.append((dense, rows, pair))
+
+    optimizer = OPTIMIZERS[name](weights, table, RATES.clone())
+    scale = torch.tensor([1.0, 0.3, 2.0], dtype=torch.float64)
+    for step, active in enumerate(ACTIVE):
+        gradient = random(N_MODELS, N_WEIGHTS, seed=10 + step)
+        # Word 0 is padding, whose gradient is zero; word 8 never occurs.
+        generator = torch.Generator().manual_seed(step)
+        ids = torch.randint(0, 8, (N_MODELS, 12), generator=generator)
+        of_words = random(N_MODELS, 12, SIZE, seed=20 + step)
+        of_words[ids == 0] = 0
+        rows_gradient = sum_rows(ids, of_words, N_WORDS)
+        optimizer.update(weights, gradient, table, rows_gradient, scale, active)
+        for k, (dense, rows, pair) in enumerate(references):
+            if not active[k]:
+                continue
+            dense.grad = gradient[k] * scale[k]
+            with torch.sparse.check_sparse_tensor_invariants(False):
+                summed = torch.sparse_coo_tensor(ids[k][None], of_words[k], rows.shape).coalesce()
+                rows.grad = summed * scale[k]
+                for one in pair:
+                    one.step()
+    for k, (dense, rows, _) in enumerate(references):
+        torch.testing.assert_close(weights[k], dense.detach(), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(table[k], rows.detach(), rtol=1e-12, atol=1e-12)
+    assert torch.equal(table[:, 8], random(N_MODELS, N_WORDS, SIZE, seed=1)[:, 8])
 
 
-def test_clipping_reports_what_is_not_finite() -> None:
-    weight = nn.Parameter(torch.ones(2))
-    weight.grad = torch.tensor([1.0, float("nan")])
-    assert clip_gradients([weight], 1.0) != clip_gradients([weight], 1.0)  # NaN
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
-def test_frozen_table_has_no_optimiser(
-    make_model: Callable[..., AdaSent],
-    make_config: Callable[..., TrainingConfig],
-    optimizer: str,
-) -> None:
-    model = make_model()
-    optimizers = make_optimizers(model, make_config(optimizer=optimizer, fine_tune=False))
-    assert len(optimizers) == 1
-    assert not model.embedding.trained.requires_grad
+@pytest.mark.parametrize("name", ["adam", "adagrad"])
+def test_a_frozen_table_has_no_state(name: str) -> None:
+    weights, table = random(2, 3, seed=0), random(2, 5, 4, seed=1)
+    optimizer = OPTIMIZERS[name](weights, None, RATES[:2].clone())
+    ones = torch.ones(2, dtype=torch.float64)
+    before = table.clone()
+    optimizer.update(weights, random(2, 3, seed=2), table, None, ones, ones)
+    assert torch.equal(table, before)
+    assert all(tensor.shape != table.shape for tensor in optimizer.state.values())

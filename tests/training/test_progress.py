@@ -45,3 +45,13 @@ def test_a_bar_on_a_terminal() -> None:
     run(Console(file=out, force_terminal=True, width=100), ROW)
     assert "epoch 2/2 loss 0.500" in out.getvalue()
     assert "20/20" in out.getvalue()
+
+
+def test_a_loss_that_is_not_known_is_not_shown() -> None:
+    out = io.StringIO()
+    bar = ProgressBar(Console(file=out, force_terminal=True, width=100))
+    bar.on_train_begin(2, 10, 0)
+    bar.on_batch_end(0, 10, None)
+    bar.on_train_end()
+    assert "epoch 1/2" in out.getvalue()
+    assert "loss" not in out.getvalue()

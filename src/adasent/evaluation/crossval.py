@@ -12,8 +12,9 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from adasent.estimator import AdaSentClassifier
 
 RULES = ("random", "grouped", "official")
+
+#: Models trained as one on CUDA, at most: more add little speed, and each takes memory.
+MAX_STACK = 50
 
 
 def make_folds(
@@ -63,6 +67,7 @@ def cross_validate(
     n_folds: int = 10,
     seeds: Sequence[int] = (0,),
     out: str | os.PathLike[str] | None = None,
+    stack: int | None = None,
 ) -> Iterator[tuple[FoldRecord, bool]]:
     """Train and test on every fold for every seed.
 
@@ -79,6 +84,9 @@ def cross_validate(
     out
         File that records are appended to. Folds that it already holds, of the same settings,
         seed, rule and data, are not run again. None keeps nothing.
+    stack
+        Folds trained as one, which changes their time and not their models. None is as many as
+        there are (at most 50) on CUDA and one after the other on the CPU, where that is as fast.
 
     Yields
     ------
@@ -88,49 +96,98 @@ def cross_validate(
 
     estimator = AdaSentClassifier(**settings)
     spec = _spec(estimator, vectors or {})
+    tokenizer = cache(get_tokenizer(estimator.tokenizer))  # a text occurs in every fold
     # Tokenised here for the groups; also warns of odd texts once for all folds.
-    tokens = tokenise(corpus.texts, get_tokenizer(estimator.tokenizer), estimator.max_words)
+    tokens = tokenise(corpus.texts, tokenizer, estimator.max_words)
     known = {record.key: record for record in read_records(out)} if out is not None else {}
-    sources: list[WordVectors] | None = None
     if rule == "official":
         n_folds = 1
-    for seed in seeds:
-        for fold in make_folds(corpus, rule, n_folds, seed, tokens):
-            done = known.get(record_key(spec, seed, rule, n_folds, fold.index, corpus.sha256))
-            if done is not None:
-                yield done, False
-                continue
+    jobs = [
+        _Job(seed, fold, record_key(spec, seed, rule, n_folds, fold.index, corpus.sha256))
+        for seed in seeds
+        for fold in make_folds(corpus, rule, n_folds, seed, tokens)
+    ]
+    pending = list({job.key: job for job in jobs if job.key not in known}.values())
+    together = stack or _stack_size()
+    sources: list[WordVectors] | None = None
+    records: dict[str, FoldRecord] = {}
+    for job in jobs:
+        if job.key in known:
+            yield known[job.key], False
+            continue
+        if job.key not in records:
             if sources is None:  # read once, and only if there is something to run
                 sources = [read_vectors(path) for path in (vectors or {}).values()]
-            estimator.set_params(random_state=seed, vectors=sources or None)
-            record = _run_fold(estimator, corpus, fold, spec, seed, rule, n_folds)
-            if out is not None:
-                append_record(out, record)
-            yield record, True
+            chosen = dict(settings) | {"tokenizer": tokenizer, "vectors": sources or None}
+            for one in _run(pending[:together], corpus, chosen, spec, rule, n_folds):
+                records[one.key] = one
+                if out is not None:
+                    append_record(out, one)
+            pending = pending[together:]
+        yield records[job.key], True
 
 
-def _run_fold(
-    estimator: AdaSentClassifier,
-    corpus: Corpus,
-    fold: Fold,
-    spec: dict[str, Any],
-    seed: int,
-    rule: str,
-    n_folds: int,
-) -> FoldRecord:
+class _Job(NamedTuple):
+    """A fold to train and test, and the key its record will have."""
+
+    seed: int
+    fold: Fold
+    key: str
+
+
+def _stack_size() -> int:
     import torch
 
+    return MAX_STACK if torch.cuda.is_available() else 1
+
+
+def _run(
+    jobs: Sequence[_Job],
+    corpus: Corpus,
+    settings: dict[str, Any],
+    spec: dict[str, Any],
+    rule: str,
+    n_folds: int,
+) -> Iterator[FoldRecord]:
+    """Train the jobs as one and test each."""
+    from adasent.estimator import AdaSentClassifier, fit_together
+
+    estimators = [AdaSentClassifier(**settings | {"random_state": job.seed}) for job in jobs]
+    parts = [(take(corpus.texts, j.fold.train), take(corpus.labels, j.fold.train)) for j in jobs]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # told before
         warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
         started = time.perf_counter()
-        estimator.fit(take(corpus.texts, fold.train), take(corpus.labels, fold.train))
-        seconds = time.perf_counter() - started
-        if estimator.history_.interrupted:
-            # A fold cut short is not a result.
-            raise KeyboardInterrupt
-        predicted = estimator.predict(take(corpus.texts, fold.test)).tolist()
-    true = take(corpus.labels, fold.test)
+        if len(jobs) == 1:
+            estimators[0].fit(*parts[0])
+        else:
+            fit_together(estimators, parts)
+        seconds = (time.perf_counter() - started) / len(jobs)
+        for job, estimator in zip(jobs, estimators, strict=True):
+            if not estimator.history_.interrupted:
+                predicted = estimator.predict(take(corpus.texts, job.fold.test)).tolist()
+                yield _record(
+                    estimator, corpus, job, predicted, spec, rule, n_folds, seconds, len(jobs)
+                )
+    if any(estimator.history_.interrupted for estimator in estimators):
+        # A fold cut short is not a result.
+        raise KeyboardInterrupt
+
+
+def _record(
+    estimator: AdaSentClassifier,
+    corpus: Corpus,
+    job: _Job,
+    predicted: list[Any],
+    spec: dict[str, Any],
+    rule: str,
+    n_folds: int,
+    seconds: float,
+    n_together: int,
+) -> FoldRecord:
+    import torch
+
+    true = take(corpus.labels, job.fold.test)
     # Of the whole corpus: a rare class may be absent from this fold's training part.
     classes = np.unique(np.asarray(corpus.labels)).tolist()
     code = {label: i for i, label in enumerate(classes)}
@@ -139,10 +196,10 @@ def _run_fold(
     n_valid: Any = estimator.training_["n_validation"]
     return FoldRecord(
         spec=spec,
-        seed=seed,
+        seed=job.seed,
         rule=rule,
         n_folds=n_folds,
-        fold=fold.index,
+        fold=job.fold.index,
         data=corpus.name,
         sha256=corpus.sha256,
         versions={
@@ -152,19 +209,33 @@ def _run_fold(
             "python": platform.python_version(),
             "platform": platform.platform(),
         },
-        device=f"{next(estimator.model_.parameters()).device}, {torch.get_num_threads()} threads",
+        device=_device(n_together),
         seconds=round(seconds, 3),
         best_epoch=history.best_epoch,
         history=[_short_row(row) for row in history],
-        n_train=len(fold.train) - n_valid,
+        n_train=len(job.fold.train) - n_valid,
         n_valid=n_valid,
-        n_test=len(fold.test),
+        n_test=len(job.fold.test),
         accuracy=sum(a == b for a, b in zip(true, predicted, strict=True)) / len(true),
         classes=classes,
-        test=fold.test.tolist(),
+        test=job.fold.test.tolist(),
         true=[code[label] for label in true],
         predicted=[code[label] for label in predicted],
     )
+
+
+def _device(n_together: int) -> str:
+    """What the models were trained on."""
+    import torch
+
+    from adasent.training.loop import default_device
+
+    device = default_device()
+    if device.type == "cuda":
+        name = f"cuda ({torch.cuda.get_device_name(device)})"
+    else:
+        name = f"cpu, {torch.get_num_threads()} threads"
+    return name if n_together == 1 else f"{name}, {n_together} models together"
 
 
 def _spec(estimator: AdaSentClassifier, vectors: Mapping[str, Path]) -> dict[str, Any]:
@@ -185,4 +256,5 @@ def _digest(path: Path) -> str:
 def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the history at six digits; of the gradient flow only the verdict."""
     short = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
-    return short | {"gradient_flow": row["gradient_flow"]["verdict"]}
+    flow = row["gradient_flow"]  # None where models are trained together
+    return short | {"gradient_flow": flow and flow["verdict"]}

@@ -3,6 +3,7 @@
 from adasent.nn.classifier import LevelClassifier
 from adasent.nn.composition import GatedComposition
 from adasent.nn.consensus import consensus
+from adasent.nn.dropout import Noise, keyed_dropout
 from adasent.nn.embedding import Projection, WordEmbedding
 from adasent.nn.gating import LevelGate
 
@@ -10,7 +11,9 @@ __all__ = [
     "GatedComposition",
     "LevelClassifier",
     "LevelGate",
+    "Noise",
     "Projection",
     "WordEmbedding",
     "consensus",
+    "keyed_dropout",
 ]

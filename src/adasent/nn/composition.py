@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
-from torch.nn.utils.rnn import PackedSequence
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
+from adasent.pyramid.dispatch import pyramid
 from adasent.pyramid.packed import pyramid_packed
 from adasent.pyramid.weights import Pyramid, PyramidWeights
 
@@ -61,14 +62,21 @@ class GatedComposition(nn.Module):
             self.gate_out_bias,
         )
 
-    def forward(self, words: PackedSequence, *, keep_units: bool = False) -> Pyramid:
-        """First-level units of a batch -> pooled levels."""
+    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """First-level units of a batch (B, T, D) -> pooled levels (B, T, D)."""
+        return pyramid(
+            words, lengths, self.weights(), activation=self.activation, pooling=self.pooling
+        )
+
+    def trace(self, words: Tensor, lengths: Tensor) -> Pyramid:
+        """The same with every unit and gate kept, packed; lengths are on the CPU."""
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
         return pyramid_packed(
-            words,
+            packed,
             self.weights(),
             activation=self.activation,
             pooling=self.pooling,
-            keep_units=keep_units,
+            keep_units=True,
         )
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from adasent.nn.linear import apply_linear
 from adasent.text.vocabulary import UNK_ID
 
 
@@ -46,3 +47,7 @@ class Projection(nn.Linear):
     def __init__(self, vector_size: int, hidden_size: int) -> None:
         super().__init__(vector_size, hidden_size, bias=False)
         nn.init.orthogonal_(self.weight)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(..., d) -> (..., D)."""
+        return apply_linear(self, vectors)

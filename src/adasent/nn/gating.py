@@ -34,5 +34,6 @@ class LevelGate(nn.Module):
         exists
             (B, L) True for the levels a sentence has.
         """
-        scores = self.score(levels).squeeze(-1)
+        # One matrix product over all levels of all sentences, also under vmap.
+        scores = self.score(levels.flatten(0, 1)).view(exists.shape)
         return torch.log_softmax(scores.masked_fill(~exists, float("-inf")), dim=1)

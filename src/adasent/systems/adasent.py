@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch import Tensor
+from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.nn import (
     GatedComposition,
     LevelClassifier,
     LevelGate,
+    Noise,
     Projection,
-    WordEmbedding,
     consensus,
+    keyed_dropout,
 )
+from adasent.nn.dropout import VECTORS
 from adasent.pyramid.weights import Pyramid
+from adasent.systems.base import System, exists
 from adasent.systems.config import AdaSentConfig
 
 
 class AdaSentOutput(NamedTuple):
-    """What the network says of B sentences of at most L words."""
+    """What the network says of B sentences, padded to L words."""
 
     log_probs: Tensor  # (B, C) log p(C = c | x)
     log_beliefs: Tensor  # (B, L) log gamma_t; -inf above a sentence's top level
     level_log_probs: Tensor  # (B, L, C) log p(C = c | H_x = t)
-    pyramid: Pyramid
+    pyramid: Pyramid | None  # every unit and gate, where they were asked for
 
 
-class AdaSent(nn.Module):
+class AdaSent(System):
     """Embedding, projection, pyramid, level gate and classifier, composed."""
 
+    config: AdaSentConfig
+
     def __init__(self, config: AdaSentConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = WordEmbedding(config.n_trained, config.n_fixed, config.vector_size)
-        self.vector_dropout = nn.Dropout(0.0)
+        super().__init__(config)
         self.projection = Projection(config.vector_size, config.hidden_size)
         self.composition = GatedComposition(
             config.hidden_size,
@@ -60,28 +61,38 @@ class AdaSent(nn.Module):
         ids
             (B, T) word ids.
         lengths
-            (B,) words of each sentence, at least 1, on the CPU.
+            (B,) words of each sentence, at least 1.
         keep_units
             Keep every unit and gate of the pyramids, for explanations and gradient flow.
         """
         return self.classify(self.embedding(ids), lengths, keep_units=keep_units)
 
     def classify(
-        self, vectors: Tensor, lengths: Tensor, *, keep_units: bool = False
+        self,
+        vectors: Tensor,
+        lengths: Tensor,
+        noise: Noise | None = None,
+        *,
+        keep_units: bool = False,
     ) -> AdaSentOutput:
         """The same from word vectors (B, T, d) on: a contextual encoder may provide them."""
-        words = self.projection(self.vector_dropout(vectors))  # (B, T, D)
-        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
-        pyramid = self.composition(packed, keep_units=keep_units)
-        levels, _ = pad_packed_sequence(pyramid.levels, batch_first=True)  # (B, L, D)
-        exists = torch.arange(levels.shape[1]) < lengths[:, None]
-        log_beliefs = self.level_gate(levels, exists.to(levels.device))  # (B, L)
-        level_log_probs = self.classifier(levels)  # (B, L, C)
+        if noise is not None:
+            vectors = keyed_dropout(vectors, noise.key, noise.vector_rate, VECTORS)
+        words = self.projection(vectors)  # (B, T, D)
+        n_words = words.shape[1]
+        pyramid = None
+        if keep_units:
+            pyramid = self.composition.trace(words, lengths)
+            levels, _ = pad_packed_sequence(pyramid.levels, batch_first=True, total_length=n_words)
+        else:
+            levels = self.composition(words, lengths)  # (B, L, D)
+        log_beliefs = self.level_gate(levels, exists(levels, lengths))  # (B, L)
+        level_log_probs = self.classifier(levels, noise)  # (B, L, C)
         return AdaSentOutput(
             consensus(log_beliefs, level_log_probs), log_beliefs, level_log_probs, pyramid
         )
 
-    def set_dropout(self, vectors: float, hidden: float) -> None:
-        """Dropout rates while training: on word vectors, and before each classifier layer."""
-        self.vector_dropout.p = vectors
-        self.classifier.dropout.p = hidden
+    def penalty(self) -> Tensor:
+        """||W_L||_F^2 + ||W_R||_F^2."""
+        composition = self.composition
+        return composition.compose_left.square().sum() + composition.compose_right.square().sum()

@@ -49,8 +49,8 @@ class JsonConfig:
 
 
 @dataclass(frozen=True)
-class AdaSentConfig(JsonConfig):
-    """Shape of an AdaSent network.
+class SystemConfig(JsonConfig):
+    """Sizes that follow from the data.
 
     Attributes
     ----------
@@ -61,6 +61,26 @@ class AdaSentConfig(JsonConfig):
         C, at least 1.
     vector_size
         d, dimensions of a word vector.
+    """
+
+    n_trained: int
+    n_classes: int
+    vector_size: int
+    n_fixed: int = 0
+
+    def __post_init__(self) -> None:
+        check_range("n_trained", self.n_trained, 2, whole=True)
+        check_range("n_fixed", self.n_fixed, 0, whole=True)
+        check_range("n_classes", self.n_classes, 1, whole=True)
+        check_range("vector_size", self.vector_size, 1, whole=True)
+
+
+@dataclass(frozen=True)
+class AdaSentConfig(SystemConfig):
+    """Shape of an AdaSent network.
+
+    Attributes
+    ----------
     hidden_size
         D, dimensions of a unit.
     pooling
@@ -78,10 +98,6 @@ class AdaSentConfig(JsonConfig):
         (copy_bias, copy_bias, 0) / 2.
     """
 
-    n_trained: int
-    n_classes: int
-    vector_size: int
-    n_fixed: int = 0
     hidden_size: int = 100
     pooling: str = "max"
     activation: str = "tanh"
@@ -92,10 +108,7 @@ class AdaSentConfig(JsonConfig):
     copy_bias: float = 4.0
 
     def __post_init__(self) -> None:
-        check_range("n_trained", self.n_trained, 2, whole=True)
-        check_range("n_fixed", self.n_fixed, 0, whole=True)
-        check_range("n_classes", self.n_classes, 1, whole=True)
-        check_range("vector_size", self.vector_size, 1, whole=True)
+        super().__post_init__()
         check_range("hidden_size", self.hidden_size, 1, 4096, whole=True)
         check_choice("pooling", self.pooling, ("mean", "max"))
         check_choice("activation", self.activation, ("tanh", "relu"))

@@ -13,26 +13,28 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
-from torch.optim import Optimizer
 
 from adasent import __version__
 from adasent.errors import CheckpointError
-from adasent.systems.config import AdaSentConfig
-from adasent.training.config import TrainingConfig
-from adasent.training.examples import Examples
 from adasent.training.history import History
+from adasent.training.run import Run
 
 
 @dataclass
 class TrainingState:
-    """Everything the loop needs to go on after an epoch."""
+    """Everything the loop needs to go on after an epoch.
 
-    weights: dict[str, Tensor]
-    best_weights: dict[str, Tensor]
-    optimizer_state: dict[str, Tensor]
+    Attributes
+    ----------
+    tensors
+        Weights and state of the optimiser.
+    best
+        Weights of the best epoch.
+    """
+
+    tensors: dict[str, Tensor]
+    best: dict[str, Tensor]
     history: History
 
 
@@ -53,13 +55,11 @@ class Checkpoint:
 
     def write(self, state: TrainingState) -> None:
         """Replace the file; a kill at any moment leaves the old one or the new one."""
+        from safetensors.torch import save_file
+
         tensors = {
             f"{part}/{name}": tensor.detach().cpu().contiguous().clone()
-            for part, group in (
-                ("weights", state.weights),
-                ("best", state.best_weights),
-                ("optimizer", state.optimizer_state),
-            )
+            for part, group in (("state", state.tensors), ("best", state.best))
             for name, tensor in group.items()
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,11 +73,11 @@ class Checkpoint:
 
     def read(self) -> TrainingState | None:
         """The state to go on from, or None when there is no checkpoint."""
+        from safetensors import SafetensorError, safe_open
+
         if not self.path.exists():
             return None
-        groups: dict[str, dict[str, Tensor]] = {
-            part: {} for part in ("weights", "best", "optimizer")
-        }
+        groups: dict[str, dict[str, Tensor]] = {"state": {}, "best": {}}
         try:
             with safe_open(self.path, "pt") as file:
                 metadata = file.metadata() or {}
@@ -95,57 +95,29 @@ class Checkpoint:
                 f"the checkpoint {self.path} belongs to a run with other data, settings or "
                 "versions; delete it to start anew, or repeat the command it came from"
             )
-        return TrainingState(groups["weights"], groups["best"], groups["optimizer"], history)
+        return TrainingState(groups["state"], groups["best"], history)
 
     def clear(self) -> None:
         """Delete the file: the run is complete."""
         self.path.unlink(missing_ok=True)
 
 
-def run_fingerprint(
-    network: AdaSentConfig,
-    config: TrainingConfig,
-    seed: int,
-    table: np.ndarray,
-    *parts: Examples | None,
-) -> str:
+def run_fingerprint(run: Run, device: torch.device) -> str:
     """Equal exactly for runs that give the same model on this machine."""
-    digest = hashlib.sha256(table.tobytes())
-    for examples in parts:
-        if examples is not None:
-            for array in (*examples.ids, examples.lengths, examples.targets, examples.weights):
+    digest = hashlib.sha256()
+    for tensor in run.model.state_dict().values():
+        digest.update(tensor.numpy().tobytes())
+    for part in (run.training, run.validation):
+        if part is not None:
+            for array in (*part.ids, part.lengths, part.targets, part.weights):
                 digest.update(np.ascontiguousarray(array).tobytes())
     settings = {
-        "network": network.to_dict(),
-        "training": config.to_dict(),
-        "seed": seed,
+        "network": run.model.config.to_dict(),
+        "training": run.config.to_dict(),
+        "seed": run.seed,
         "data": digest.hexdigest(),
         "versions": [__version__, torch.__version__, np.__version__],
+        "device": device.type,
         "threads": torch.get_num_threads(),
     }
     return json.dumps(settings, sort_keys=True)
-
-
-def pack_optimizers(optimizers: list[Optimizer]) -> dict[str, Tensor]:
-    """All state of the optimisers as named tensors."""
-    packed = {}
-    for i, optimizer in enumerate(optimizers):
-        for parameter, values in optimizer.state_dict()["state"].items():
-            for name, value in values.items():
-                packed[f"{i}/{parameter}/{name}"] = torch.as_tensor(value)
-    return packed
-
-
-def unpack_optimizers(optimizers: list[Optimizer], packed: dict[str, Tensor]) -> None:
-    """Inverse of :func:`pack_optimizers`, into optimisers made from the same config."""
-    for i, optimizer in enumerate(optimizers):
-        state: dict[int, dict[str, Tensor | float]] = {}
-        for key, tensor in packed.items():
-            owner, parameter, name = key.split("/")
-            if int(owner) == i:
-                # SparseAdam counts its steps in a plain number.
-                plain = tensor.ndim == 0 and not tensor.is_floating_point()
-                value = tensor.item() if plain else tensor
-                state.setdefault(int(parameter), {})[name] = value
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": state, "param_groups": groups})

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from adasent.text.batch import pad
-from adasent.text.vocabulary import UNK_ID
 
 
 @dataclass(frozen=True)
@@ -42,21 +41,9 @@ class Examples:
         """The given rows, in that order."""
         return Examples([self.ids[i] for i in rows], self.targets[rows], self.weights[rows])
 
-    def tensors(
-        self,
-        device: torch.device,
-        *,
-        word_dropout: float = 0.0,
-        rng: np.random.Generator | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """All rows as one padded batch: ids, lengths (on the CPU), targets, weights."""
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All rows as one padded batch: ids, lengths, targets, weights."""
         batch = pad(self.ids)
-        ids = batch.ids
-        if rng is not None and word_dropout:
-            ids = np.where(rng.random(ids.shape) < word_dropout, UNK_ID, ids)
-        return (
-            torch.from_numpy(ids).to(device),
-            torch.from_numpy(batch.lengths),
-            torch.from_numpy(self.targets).to(device),
-            torch.from_numpy(self.weights).to(device),
-        )
+        arrays = (batch.ids, batch.lengths, self.targets, self.weights)
+        ids, lengths, targets, weights = (torch.from_numpy(array) for array in arrays)
+        return ids, lengths, targets, weights

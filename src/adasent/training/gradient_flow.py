@@ -20,7 +20,12 @@ import torch
 from torch import Tensor
 
 from adasent.systems.adasent import AdaSent
+from adasent.text.batch import n_cells
 from adasent.training.examples import Examples
+
+#: Texts to measure on, and cells their pyramids may have: keeping all units costs memory.
+FLOW_SAMPLE = 32
+FLOW_CELLS = 20_000
 
 #: A root gradient below or above these at the first level has vanished or exploded.
 VANISHED, EXPLODED = 1e-3, 1e3
@@ -45,21 +50,27 @@ class GradientFlow:
         return {"loss": self.loss, "root": self.root, "verdict": self.verdict}
 
 
+def flow_sample(training: Examples, seed: int) -> Examples:
+    """A few texts, with so few cells that keeping all their units costs little memory."""
+    rows = np.random.default_rng(seed).permutation(len(training))
+    cells = n_cells(training.lengths)
+    rows = rows[cells[rows] <= FLOW_CELLS / 4]
+    rows = rows[np.cumsum(cells[rows]) <= FLOW_CELLS][:FLOW_SAMPLE]
+    return training.take(rows if len(rows) else np.array([cells.argmin()]))
+
+
 def gradient_flow(model: AdaSent, sample: Examples) -> GradientFlow:
     """Measure the flow on a sample of texts, without dropout; leaves the model as it was."""
-    device = next(model.parameters()).device
-    was_training = model.training
-    model.eval()
     with torch.enable_grad():
-        ids, lengths, targets, _ = sample.tensors(device)
+        ids, lengths, targets, _ = sample.tensors()
         output = model.classify(model.embedding(ids).detach(), lengths, keep_units=True)
+        assert output.pyramid is not None
         units = output.pyramid.units
         assert units is not None
         counts = output.pyramid.levels.batch_sizes
         loss = -(targets * output.log_probs).sum()
         by_loss = torch.autograd.grad(loss, units, retain_graph=True)
         by_root = torch.autograd.grad(_root_sum(units, counts), units)
-    model.train(was_training)
 
     n_levels = len(counts)
     loss_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_loss)]

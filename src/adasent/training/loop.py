@@ -1,222 +1,251 @@
-"""The epoch loop: a fresh network and examples in, a trained network and its history out.
+"""The epoch loop: fresh networks and examples in, trained networks and their histories out.
 
-All randomness of epoch e comes from (seed, e), so a run that resumes after epoch e needs the
-weights and the optimiser's state and nothing else.
+One run or many, it is the same loop over a :class:`~adasent.training.stacked.Stack`. All randomness
+of epoch e of a run comes from (seed, e), so a run that resumes after epoch e needs the weights and
+the optimiser's state and nothing else.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from adasent.errors import AdaSentError
+from adasent.errors import AdaSentError, ConfigError
 from adasent.systems.adasent import AdaSent
-from adasent.text.batch import length_buckets, n_cells
 from adasent.training.callbacks import Callback
-from adasent.training.checkpoint import (
-    Checkpoint,
-    TrainingState,
-    pack_optimizers,
-    unpack_optimizers,
-)
-from adasent.training.config import TrainingConfig
+from adasent.training.checkpoint import Checkpoint, TrainingState
 from adasent.training.examples import Examples
-from adasent.training.gradient_flow import gradient_flow
+from adasent.training.gradient_flow import flow_sample, gradient_flow
 from adasent.training.history import History
-from adasent.training.optimizer import clip_gradients, make_optimizers
+from adasent.training.run import Run
+from adasent.training.schedule import EpochOrder, epoch_order, training_plan
+from adasent.training.stacked import Stack
 
-#: Texts of the training part on which the gradient flow is measured after each epoch.
-FLOW_SAMPLE = 32
-FLOW_CELLS = 20_000
+#: Finished models are taken out of the stack when no more than this share is still training. Until
+#: then they idle, which costs little; every smaller stack has to be recorded anew.
+_CROWDED = 0.75
+
+
+def default_device() -> torch.device:
+    """CUDA where there is a device for it, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def train(
-    model: AdaSent,
-    training: Examples,
-    validation: Examples | None,
-    config: TrainingConfig,
+    runs: Sequence[Run],
     *,
-    seed: int,
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
-) -> History:
-    """Minimise equation (objective) of the paper; leave the best weights in the model.
+    device: torch.device | None = None,
+    cuda_graph: bool = True,
+) -> list[History]:
+    """Minimise equation (objective) of the paper; leave the best weights in the networks.
+
+    Runs that are trained together end as each would have ended alone.
 
     Parameters
     ----------
-    validation
-        Decides when to stop and which epoch is best; None runs all epochs and keeps the last.
-    seed
-        Drives the order of batches and every dropout. Initial weights are the caller's.
+    runs
+        One or more, of one :attr:`Run.kind`.
     checkpoint
-        Where to keep the state after each epoch, and to resume from if it is there.
+        Where to keep the state of a single run after each epoch, and to resume from if it is there.
+    device
+        Where to train; None is :func:`default_device`. Networks are on the CPU before and after.
+    cuda_graph
+        On CUDA, record the steps and replay them.
 
     Raises
     ------
     KeyboardInterrupt
-        When Ctrl-C comes before the first epoch ends. Later it ends the run with what is best.
+        When Ctrl-C comes before the first epoch ends. Later it ends the runs with what is best.
     """
-    model.set_dropout(config.vector_dropout, config.dropout)
-    optimizers = make_optimizers(model, config)
+    _check(runs, checkpoint)
+    members = [_Member(run) for run in runs]
+    if len(runs) == 1 and isinstance(runs[0].model, AdaSent):
+        members[0].flow_sample = flow_sample(runs[0].training, runs[0].seed)
+    stack = Stack(runs, device or default_device(), cuda_graph=cuda_graph)
     state = checkpoint.read() if checkpoint else None
-    if state is None:
-        state = TrainingState({}, {}, {}, History())
-    else:
-        model.load_state_dict(state.weights)
-        unpack_optimizers(optimizers, state.optimizer_state)
-    history = state.history
-    flow_sample = _flow_sample(training, seed)
-    _notify(callbacks, "on_train_begin", config.epochs, len(training), len(history))
+    if state is not None:
+        stack.load(state.tensors)
+        members[0].resume(state)
+    first_epoch = len(members[0].history)
+    n_epochs = max(run.config.epochs for run in runs)
+    n_examples = sum(len(run.training) for run in runs)
+    _notify(callbacks, "on_train_begin", n_epochs, n_examples, first_epoch)
     try:
-        while not _finished(history, config, validation is not None):
-            epoch = len(history)
-            started = time.perf_counter()
-            train_loss, gradient_norm = _run_epoch(
-                model, training, config, optimizers, seed, epoch, callbacks
-            )
-            seconds = time.perf_counter() - started
-            row: dict[str, Any] = {
-                "epoch": epoch,
-                "train_loss": train_loss,
-                "valid_loss": None,
-                "valid_accuracy": None,
-                "gradient_norm": gradient_norm,
-                "gradient_flow": gradient_flow(model, flow_sample).to_dict(),
-                "seconds": seconds,
-                "examples_per_second": len(training) / seconds,
-            }
-            if validation is not None:
-                row["valid_loss"], row["valid_accuracy"] = evaluate(model, validation)
-            history.rows.append(row)
-            is_best = _is_best(history)
-            if is_best:
-                state.best_weights = _copy(model)
-                history.best_epoch = epoch
-            if checkpoint:
-                state.weights = _copy(model)
-                state.optimizer_state = pack_optimizers(optimizers)
-                checkpoint.write(state)
-            _notify(callbacks, "on_epoch_end", epoch, row, is_best)
+        present = members
+        for epoch in range(first_epoch, n_epochs):
+            present = _take_out_finished(stack, present)
+            if not present:
+                break
+            _run_epoch(stack, present, epoch, callbacks, checkpoint)
     except KeyboardInterrupt:
-        if history.best_epoch is None:
+        unfinished = [member for member in members if not member.finished]
+        if any(member.history.best_epoch is None for member in unfinished):
             raise
-        history.interrupted = True
+        for member in unfinished:
+            member.history.interrupted = True
     finally:
         _notify(callbacks, "on_train_end")
-    model.load_state_dict(state.best_weights)
-    model.eval()
-    return history
+    for member in members:
+        stack.write(member.run.model, member.best)
+        member.run.model.eval()
+    return [member.history for member in members]
+
+
+class _Member:
+    """A run on its way: what it will do next, and what it has reached."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.lengths = run.training.lengths
+        self.history = History()
+        self.best: dict[str, Tensor] = {}
+        self.order = self.order_of(0)
+        self.flow_sample: Examples | None = None
+
+    def flow(self) -> dict[str, Any]:
+        """Gradient flow of the network as it is."""
+        assert isinstance(self.run.model, AdaSent)
+        assert self.flow_sample is not None
+        return gradient_flow(self.run.model, self.flow_sample).to_dict()
+
+    def resume(self, state: TrainingState) -> None:
+        self.history, self.best = state.history, state.best
+        self.order = self.order_of(len(self.history))
+
+    def order_of(self, epoch: int) -> EpochOrder:
+        return epoch_order(self.lengths, self.run.config.batch_size, self.run.seed, epoch)
+
+    @property
+    def finished(self) -> bool:
+        if len(self.history) >= self.run.config.epochs:
+            return True
+        best = self.history.best_epoch
+        if self.run.validation is None or best is None:
+            return False
+        return len(self.history) - 1 - best >= self.run.config.patience
+
+    def add_row(self, row: dict[str, Any]) -> bool:
+        """Add an epoch to the history; is it the best?
+
+        Higher accuracy, then lower loss; the last without both.
+        """
+        self.history.rows.append(row)
+        best = self.history.best_epoch
+        if best is not None and row["valid_accuracy"] is not None:
+            old = self.history.rows[best]
+            if (row["valid_accuracy"], -row["valid_loss"]) <= (
+                old["valid_accuracy"],
+                -old["valid_loss"],
+            ):
+                return False
+        self.history.best_epoch = len(self.history) - 1
+        return True
+
+
+def _check(runs: Sequence[Run], checkpoint: Checkpoint | None) -> None:
+    n_kinds = len({run.kind for run in runs})
+    if n_kinds != 1:
+        raise ConfigError(
+            "runs trained together must have one kind of network, optimizer and fine_tune, and "
+            f"all or none a validation part; got {n_kinds} kinds: train each by itself"
+        )
+    if checkpoint is not None and len(runs) > 1:
+        raise ConfigError(f"a checkpoint keeps a single run, got {len(runs)} runs")
+
+
+def _take_out_finished(stack: Stack, present: list[_Member]) -> list[_Member]:
+    """The members that stay in the stack: all, or those still training."""
+    training = [i for i, member in enumerate(present) if not member.finished]
+    if not training or len(training) == len(present):
+        return [present[i] for i in training]
+    if len(training) > _CROWDED * len(present):
+        return present
+    stack.keep(training)
+    return [present[i] for i in training]
 
 
 def _run_epoch(
-    model: AdaSent,
-    training: Examples,
-    config: TrainingConfig,
-    optimizers: list[torch.optim.Optimizer],
-    seed: int,
+    stack: Stack,
+    present: list[_Member],
     epoch: int,
     callbacks: Sequence[Callback],
-) -> tuple[float, float]:
-    """One pass over the training part: its mean loss and mean gradient norm before clipping."""
-    rng = np.random.default_rng([seed, epoch])
-    torch.manual_seed(int(rng.integers(2**63)))
-    device = next(model.parameters()).device
-    model.train()
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    loss_sum = norm_sum = 0.0
-    n_done = 0
-    batches = length_buckets(training.lengths, config.batch_size, rng=rng)
-    for rows in batches:
-        ids, lengths, targets, weights = training.take(rows).tensors(
-            device, word_dropout=config.word_dropout, rng=rng
-        )
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        log_probs = model(ids, lengths).log_probs
-        loss = (cross_entropy(log_probs, targets) * weights).mean()
-        penalty = config.penalty * recurrent_norm(model)
-        torch.autograd.backward(loss + penalty)
-        norm = clip_gradients(parameters, config.clip_norm)
-        if not np.isfinite(norm):
-            raise AdaSentError(
-                f"training diverged in epoch {epoch + 1}: the gradient is {norm}; "
-                "lower learning_rate or clip_norm, or raise penalty"
-            )
-        # Said outright, because torch warns where it builds a sparse tensor without being told.
-        with torch.sparse.check_sparse_tensor_invariants(False):  # type: ignore[no-untyped-call]
-            for optimizer in optimizers:
-                optimizer.step()
-        batch_loss = loss.item()
-        loss_sum += batch_loss * len(rows)
-        norm_sum += norm
-        n_done += len(rows)
-        _notify(callbacks, "on_batch_end", epoch, n_done, batch_loss)
-    return loss_sum / len(training), norm_sum / len(batches)
+    checkpoint: Checkpoint | None,
+) -> None:
+    """One epoch of all members that are not finished, with its row in their histories."""
+    started = time.perf_counter()
+    n_batches = [len(member.order.batches) for member in present]
+    _train_epoch(stack, present, epoch, callbacks)
+    for member in present:  # the host prepares the next epoch while the device is at this one
+        member.order = member.order_of(epoch + 1)
+    loss_sums, norm_sums = stack.loss_sum.tolist(), stack.norm_sum.tolist()
+    seconds = time.perf_counter() - started
+    valid_losses: list[float] | list[None] = [None] * len(present)
+    accuracies: list[float] | list[None] = [None] * len(present)
+    if stack.validation is not None:
+        valid_losses, accuracies = stack.evaluate()
+    for k, member in enumerate(present):
+        if member.finished:
+            continue
+        norm = norm_sums[k] / n_batches[k]
+        _check_norm(norm, epoch)
+        n_examples = len(member.run.training)
+        row: dict[str, Any] = {
+            "epoch": epoch,
+            "train_loss": loss_sums[k] / n_examples,
+            "valid_loss": valid_losses[k],
+            "valid_accuracy": accuracies[k],
+            "gradient_norm": norm,
+            "gradient_flow": None,
+            "seconds": seconds,
+            "examples_per_second": n_examples / seconds,
+        }
+        now = stack.snapshot(k)
+        if member.flow_sample is not None:
+            stack.write(member.run.model, now)
+            row["gradient_flow"] = member.flow()
+        is_best = member.add_row(row)
+        if is_best:
+            member.best = now
+        if checkpoint:
+            checkpoint.write(TrainingState(stack.tensors(), member.best, member.history))
+        _notify(callbacks, "on_epoch_end", epoch, row, is_best)
 
 
-def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
-    """(B,) negative log-likelihood of target distributions (B, C)."""
-    # A class of probability 0 adds nothing, also where its log probability is -inf.
-    return -torch.where(targets > 0, targets * log_probs, 0.0).sum(dim=1)
-
-
-def recurrent_norm(model: AdaSent) -> Tensor:
-    """||W_L||_F^2 + ||W_R||_F^2."""
-    composition = model.composition
-    return composition.compose_left.square().sum() + composition.compose_right.square().sum()
-
-
-@torch.no_grad()
-def evaluate(model: AdaSent, examples: Examples, batch_size: int = 128) -> tuple[float, float]:
-    """Weighted mean loss and accuracy, without dropout."""
-    model.eval()
-    device = next(model.parameters()).device
-    loss = correct = 0.0
-    for rows in length_buckets(examples.lengths, batch_size):
-        ids, lengths, targets, weights = examples.take(rows).tensors(device)
-        log_probs = model(ids, lengths).log_probs
-        hits = log_probs.argmax(dim=1) == targets.argmax(dim=1)
-        loss += float((cross_entropy(log_probs, targets) * weights).sum())
-        correct += float((hits * weights).sum())
-    total = float(examples.weights.sum())
-    return loss / total, correct / total
-
-
-def _flow_sample(training: Examples, seed: int) -> Examples:
-    """A few texts, with so few cells that keeping all their units costs little memory."""
-    rows = np.random.default_rng(seed).permutation(len(training))
-    cells = n_cells(training.lengths)
-    rows = rows[cells[rows] <= FLOW_CELLS / 4]
-    rows = rows[np.cumsum(cells[rows]) <= FLOW_CELLS][:FLOW_SAMPLE]
-    return training.take(rows if len(rows) else np.array([cells.argmin()]))
-
-
-def _is_best(history: History) -> bool:
-    """Is the last row the best so far? Higher accuracy, then lower loss; the last without both."""
-    row = history.rows[-1]
-    if history.best_epoch is None or row["valid_accuracy"] is None:
-        return True
-    best = history.rows[history.best_epoch]
-    return (row["valid_accuracy"], -row["valid_loss"]) > (
-        best["valid_accuracy"],
-        -best["valid_loss"],
+def _train_epoch(
+    stack: Stack, present: list[_Member], epoch: int, callbacks: Sequence[Callback]
+) -> None:
+    """One pass over the training parts. On CUDA this returns before the work is done."""
+    plan = training_plan(
+        [None if member.finished else member.order for member in present],
+        [member.lengths for member in present],
+        stack.training.filler,
     )
+    steps = stack.upload(plan)
+    stack.reset()
+    n_done = 0
+    for step, n_rows in enumerate(plan.n_rows):
+        stack.train_step(steps, step)
+        n_done += int(n_rows.sum())
+        loss = None
+        if stack.device.type == "cpu":
+            _check_norm(float((stack.norms * steps.n_rows[step].sign()).sum()), epoch)
+            loss = float((stack.losses * steps.n_rows[step]).sum()) / int(n_rows.sum())
+        _notify(callbacks, "on_batch_end", epoch, n_done, loss)
 
 
-def _finished(history: History, config: TrainingConfig, validated: bool) -> bool:
-    if len(history) >= config.epochs:
-        return True
-    best = history.best_epoch
-    return validated and best is not None and len(history) - 1 - best >= config.patience
-
-
-def _copy(model: AdaSent) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+def _check_norm(norm: float, epoch: int) -> None:
+    if not math.isfinite(norm):
+        raise AdaSentError(
+            f"training diverged in epoch {epoch + 1}: the gradient is {norm}; "
+            "lower learning_rate or clip_norm, or raise penalty"
+        )
 
 
 def _notify(callbacks: Sequence[Callback], event: str, *values: object) -> None:

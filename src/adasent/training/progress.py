@@ -53,12 +53,13 @@ class ProgressBar(Callback):
         )
         self.progress.start()
 
-    def on_batch_end(self, epoch: int, n_done: int, loss: float) -> None:
+    def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
         speed = self.progress.tasks[self.task].speed if self.progress.tasks else None
         self.progress.update(
             self.task,
             completed=epoch * self.n_examples + n_done,
-            description=f"epoch {epoch + 1}/{self.n_epochs} loss {loss:.3f}",
+            description=f"epoch {epoch + 1}/{self.n_epochs}"
+            + (f" loss {loss:.3f}" if loss is not None else ""),
             rate=f"{speed:,.0f} texts/s" if speed else "",
         )
 

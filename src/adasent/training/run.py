@@ -1,0 +1,50 @@
+"""What one model needs to be trained: its network, its texts, its settings and its seed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from adasent.systems.base import System
+from adasent.training.config import TrainingConfig
+from adasent.training.examples import Examples
+
+#: Name of the trained part of the word table, the only weight that is not dense.
+TABLE = "embedding.trained"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run.
+
+    Attributes
+    ----------
+    model
+        A fresh network on the CPU; it has the best weights when training ends.
+    validation
+        Decides when to stop and which epoch is best; None runs all epochs and keeps the last.
+    seed
+        Drives the order of batches and every dropout. Initial weights are the caller's.
+    """
+
+    model: System
+    training: Examples
+    validation: Examples | None
+    config: TrainingConfig
+    seed: int
+
+    @property
+    def kind(self) -> Hashable:
+        """Equal for runs that can be stacked: the same network but for its words, and optimiser."""
+        network = self.model.config.to_dict()
+        settings = [(k, v) for k, v in network.items() if k not in ("n_trained", "n_fixed")]
+        dtype = next(self.model.parameters()).dtype
+        training = self.config.optimizer, self.config.fine_tune, self.validation is None
+        return type(self.model), *settings, dtype, *training
+
+
+def dense_weights(model: System) -> dict[str, Tensor]:
+    """All weights but the word table, by name."""
+    return {name: p.detach() for name, p in model.named_parameters() if name != TABLE}

@@ -1,0 +1,130 @@
+"""Lengths of the texts of each model -> which rows every model takes in every step of an epoch.
+
+What a model does, and in which order, follows from its own lengths, settings and seed. Only when it
+does so follows from the others: models that share a seed take batches of like length in the same
+step, so that little is padded, and a model with fewer batches idles where it has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adasent.text.batch import length_buckets
+
+
+@dataclass(frozen=True)
+class EpochOrder:
+    """The batches of one model in one epoch.
+
+    Attributes
+    ----------
+    batches
+        Rows of each batch, shortest texts first.
+    keys
+        (n,) key of the dropout in each batch.
+    seed, epoch
+        What the order of the batches is drawn from.
+    """
+
+    batches: list[np.ndarray]
+    keys: np.ndarray
+    seed: int
+    epoch: int
+
+    def steps(self, n_steps: int) -> np.ndarray:
+        """(n_steps,) which batch each step takes; numbers from ``len(batches)`` on mean none.
+
+        Taking the numbers below n out of a random order of more gives the order that n alone
+        would have: idle steps change nothing.
+        """
+        stream = np.random.SeedSequence([self.seed, self.epoch]).spawn(2)[1]
+        return np.argsort(np.random.default_rng(stream).random(n_steps), kind="stable")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of K models.
+
+    Attributes
+    ----------
+    rows
+        (S, K, B) rows of each batch; ``filler`` where a model has fewer.
+    n_rows
+        (S, K) how many of them are real; 0 where a model idles.
+    keys
+        (S, K) key of the dropout.
+    widths
+        Words of the longest text of each step.
+    """
+
+    rows: np.ndarray
+    n_rows: np.ndarray
+    keys: np.ndarray
+    widths: list[int]
+
+
+def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> EpochOrder:
+    """Batches of similar length; which texts of a length meet is drawn from (seed, epoch)."""
+    rng = np.random.default_rng(np.random.SeedSequence([seed, epoch]).spawn(2)[0])
+    shuffled = rng.permutation(len(lengths))
+    batches = [shuffled[rows] for rows in length_buckets(lengths[shuffled], batch_size)]
+    return EpochOrder(batches, rng.integers(2**63, size=len(batches)), seed, epoch)
+
+
+def training_plan(
+    orders: Sequence[EpochOrder | None], lengths: Sequence[np.ndarray], filler: int
+) -> Plan:
+    """Put the models' batches into common steps.
+
+    Parameters
+    ----------
+    orders
+        One of each model; None for a model that idles all along.
+    lengths
+        Words of the texts of each model.
+    filler
+        The row that stands for no text.
+    """
+    n_steps = max(len(order.batches) for order in orders if order is not None)
+    steps = [
+        order.steps(n_steps) if order is not None else np.empty(0, dtype=np.int64)
+        for order in orders
+    ]
+    batches = [order.batches if order is not None else [] for order in orders]
+    plan = _fill(batches, steps, lengths, filler)
+    for k, order in enumerate(orders):
+        if order is not None:
+            working = steps[k] < len(order.batches)
+            plan.keys[working, k] = order.keys[steps[k][working]]
+    return plan
+
+
+def validation_plan(lengths: Sequence[np.ndarray], batch_size: int, filler: int) -> Plan:
+    """The same without chance: batches by length."""
+    batches = [length_buckets(one, batch_size) for one in lengths]
+    steps = [np.arange(max(len(rows) for rows in batches))] * len(batches)
+    return _fill(batches, steps, lengths, filler)
+
+
+def _fill(
+    batches: Sequence[list[np.ndarray]],
+    steps: Sequence[np.ndarray],
+    lengths: Sequence[np.ndarray],
+    filler: int,
+) -> Plan:
+    n_steps = max(len(order) for order in steps)
+    size = max(len(rows) for of_model in batches for rows in of_model)
+    rows = np.full((n_steps, len(batches), size), filler, dtype=np.int64)
+    n_rows = np.zeros((n_steps, len(batches)), dtype=np.int64)
+    widths = np.ones(n_steps, dtype=np.int64)
+    for k, (of_model, order) in enumerate(zip(batches, steps, strict=True)):
+        for step, number in enumerate(order.tolist()):
+            if number < len(of_model):
+                batch = of_model[number]
+                rows[step, k, : len(batch)] = batch
+                n_rows[step, k] = len(batch)
+                widths[step] = max(widths[step], lengths[k][batch[-1]])
+    return Plan(rows, n_rows, np.zeros_like(n_rows), widths.tolist())
