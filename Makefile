@@ -1,10 +1,11 @@
 # make demo: train on real data and predict.  make test: lint, types, all tests.
+# make bench: measure on the CPU, draw, fill docs/speed.md.  make bench-gpu: measure with CUDA.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test lint types pytest clean
+.PHONY: setup demo test lint types pytest bench bench-gpu clean
 
 setup: $(VENV)/.setup
 
@@ -32,6 +33,18 @@ types: $(VENV)/.setup-dev
 
 pytest: $(VENV)/.setup-dev
 	$(BIN)/python -m pytest --cov --cov-fail-under=90
+
+$(VENV)/.setup-bench: $(VENV)/.setup
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.setup-bench
+	$(BIN)/python benchmarks/run.py cpu
+	$(BIN)/python benchmarks/plots.py
+	$(BIN)/python benchmarks/tables.py --write
+
+bench-gpu: $(VENV)/.setup
+	$(BIN)/python benchmarks/run.py gpu
 
 clean:
 	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .coverage

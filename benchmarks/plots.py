@@ -1,0 +1,141 @@
+"""The CSV of the last run -> pictures beside it; nothing else is read.
+
+python benchmarks/plots.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # run as a script, Python puts the script's own folder there
+
+import matplotlib as mpl  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from benchmarks.records import Row, read_rows  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results"
+# Equal rows give equal files, byte for byte.
+STYLE = {"svg.hashsalt": "adasent", "svg.fonttype": "none", "font.size": 9}
+
+
+def lines(axes: Axes, rows: list[Row], x: str, unit: str) -> None:
+    """One line a provider, with the spread from the 20th to the 80th percentile."""
+    chosen = [row for row in rows if row.unit == unit]
+    for provider in dict.fromkeys(row.provider for row in chosen):
+        own = sorted(
+            (row for row in chosen if row.provider == provider), key=lambda row: getattr(row, x)
+        )
+        places = [getattr(row, x) for row in own]
+        axes.plot(places, [row.median for row in own], marker="o", markersize=3, label=provider)
+        axes.fill_between(places, [row.p20 for row in own], [row.p80 for row in own], alpha=0.2)
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(frameon=False)
+
+
+def doubling(axes: Axes, rows: list[Row], x: str) -> None:
+    """A logarithmic axis that names the sizes that were measured."""
+    sizes = sorted({getattr(row, x) for row in rows if getattr(row, x) is not None})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, labels=[str(size) for size in sizes])
+
+
+def length(axes: Axes, rows: list[Row]) -> None:
+    """Seconds against the sum of cells."""
+    lines(axes, rows, "cells", "s")
+    slope = next(row.median for row in rows if row.unit == "exponent")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="cells, the sum of T(T+1)/2 over the sentences",
+        ylabel="seconds",
+        title=f"Time against cells: exponent {slope:.2f}",
+    )
+
+
+def hidden(axes: Axes, rows: list[Row]) -> None:
+    """Sentences a second against D."""
+    lines(axes, rows, "hidden", "sentences/s")
+    doubling(axes, rows, "hidden")
+    axes.set(yscale="log", xlabel="D", ylabel="sentences/s", title="MR against hidden size")
+
+
+def batch(axes: Axes, rows: list[Row]) -> None:
+    """Sentences a second against B."""
+    lines(axes, rows, "batch", "sentences/s")
+    doubling(axes, rows, "batch")
+    axes.set(xlabel="B", ylabel="sentences/s", title="MR against batch size")
+    axes.set_ylim(bottom=0)
+
+
+def memory(axes: Axes, rows: list[Row]) -> None:
+    """Peak megabytes against T."""
+    lines(axes, rows, "longest", "MB")
+    doubling(axes, rows, "longest")
+    axes.set(
+        yscale="log",
+        xlabel="T, words of one text",
+        ylabel="MB above a warm process",
+        title="Peak memory of a prediction",
+    )
+
+
+def mr(axes: Axes, rows: list[Row]) -> None:
+    """Sentences a second of each version of the pyramid."""
+    own = sorted((row for row in rows if row.unit == "sentences/s"), key=lambda row: row.median)
+    medians = [row.median for row in own]
+    spread = [[row.median - row.p20 for row in own], [row.p80 - row.median for row in own]]
+    axes.barh([row.provider for row in own], medians, xerr=spread)
+    axes.set(xlabel="sentences/s", title="MR on one core, D = 100")
+
+
+def peers(axes: Axes, rows: list[Row]) -> None:
+    """Accuracy against sentences a second; the area of a dot is the megabytes shipped."""
+    value = {(row.provider, row.unit): row.median for row in rows if row.batch != 1}
+    for name in dict.fromkeys(row.provider for row in rows):
+        x, y = value[name, "sentences/s"], value[name, "accuracy %"]
+        axes.scatter(x, y, s=4 * value[name, "MB"] + 10, alpha=0.6)
+        axes.annotate(name, (x, y), textcoords="offset points", xytext=(0, 9), ha="center")
+    axes.set(
+        xscale="log",
+        xlabel="sentences/s on one core",
+        ylabel="accuracy, %",
+        title="MR, one fold; area: MB shipped",
+    )
+    axes.margins(0.15)
+    axes.grid(visible=True, alpha=0.3)
+
+
+PLOTS: dict[str, Callable[[Axes, list[Row]], None]] = {
+    "mr": mr,
+    "length": length,
+    "hidden": hidden,
+    "batch": batch,
+    "memory": memory,
+    "peers": peers,
+}
+
+
+def draw(folder: Path = RESULTS) -> list[Path]:
+    """One SVG for each benchmark in ``cpu.csv`` that has a picture."""
+    rows = read_rows(folder / "cpu.csv")
+    drawn = []
+    with mpl.rc_context(STYLE):
+        for name, plot in PLOTS.items():
+            own = [row for row in rows if row.name == name]
+            if not own:
+                continue
+            figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+            plot(figure.subplots(), own)
+            drawn.append(folder / f"{name}.svg")
+            figure.savefig(drawn[-1], metadata={"Date": None})
+    return drawn
+
+
+if __name__ == "__main__":
+    for path in draw(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS):
+        print(path)
