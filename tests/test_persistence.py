@@ -17,7 +17,9 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+import adasent
 from adasent import AdaSentClassifier
+from adasent.compact import WordTable
 from adasent.errors import ConfigError, ModelFormatError
 from adasent.persistence import MAX_BYTES, SavedModel, read_model, tensor_shapes, write_model
 from adasent.systems.config import AdaSentConfig
@@ -36,10 +38,18 @@ def make_saved(config: AdaSentConfig = CONFIG, classes: Any = ("neg", "pos")) ->
         for name, shape in tensor_shapes(config).items()
     }
     # Values that eight bits hold: rounding is the estimator's task, and tested there.
-    steps = rng.integers(-127, 128, size=tensors["embedding.fixed"].shape)
-    tensors["embedding.fixed"] = (steps / 64).astype(np.float32)
-    vocabulary = Vocabulary(WORDS, n_training=config.n_trained)
-    return SavedModel(config, vocabulary, np.array(classes), "words", 2000, tensors, {"seed": 1})
+    steps = rng.integers(-127, 128, size=tensors.pop("embedding.fixed").shape)
+    table = WordTable.wide(tensors.pop("embedding.trained"), (steps / 64).astype(np.float32))
+    return SavedModel(
+        config,
+        Vocabulary(WORDS, n_training=config.n_trained),
+        np.array(classes),
+        "words",
+        2000,
+        table,
+        tensors,
+        {"seed": 1},
+    )
 
 
 @pytest.fixture
@@ -49,8 +59,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refuse(folder: Path, message: str) -> None:
-    """The folder is refused with one line, by the reader and by the estimator."""
-    for load in (read_model, AdaSentClassifier.load):
+    """The folder is refused with one line, by the reader, the runtime and the estimator."""
+    for load in (read_model, adasent.load, AdaSentClassifier.load):
         with pytest.raises(ModelFormatError, match=message) as caught:
             load(folder)
         assert "\n" not in str(caught.value)
@@ -66,6 +76,9 @@ def test_round_trip(folder: Path) -> None:
     assert found.vocabulary == expected.vocabulary
     assert (found.tokenizer, found.max_words) == ("words", 2000)
     assert found.training == {"seed": 1}
+    for part, other in zip(found.table.unpack(), expected.table.unpack(), strict=True):
+        np.testing.assert_array_equal(part, other)
+    assert found.tensors.keys() == expected.tensors.keys()
     for name, tensor in expected.tensors.items():
         np.testing.assert_array_equal(found.tensors[name], tensor)
 
@@ -398,8 +411,8 @@ TENSOR_DAMAGE: list[tuple[Callable[[Path], Any], str]] = [
     (put("embedding.trained", with_value(float("inf"))), "trained holds .* not finite"),
     (put("embedding.fixed", lambda t: t.astype(np.float32)), "of I8, is .* of F32"),
     (put("embedding.fixed_scale", lambda t: t[:1]), r"should be \(2,\) .*, is \(1,\)"),
-    (put("embedding.fixed_scale", with_value(float("nan"))), "fixed holds .* not finite"),
-    (put("embedding.fixed_scale", with_value(3e38)), "fixed holds .* not finite"),
+    (put("embedding.fixed_scale", with_value(float("nan"))), "fixed_scale holds .* not finite"),
+    (put("embedding.fixed_scale", with_value(3e38)), "fixed_scale holds .* not finite"),
 ]
 
 

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adasent.estimator import AdaSentClassifier
+    from adasent.runtime.predictor import Predictor, load
 
 __version__ = "0.1.0"
-__all__ = ["AdaSentClassifier", "__version__"]
+__all__ = ["AdaSentClassifier", "Predictor", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    # Importing the package must stay fast and work without torch; the estimator needs it.
+    # Importing the package must stay fast; prediction needs numpy alone, the estimator torch.
+    if name in ("Predictor", "load"):
+        from adasent.runtime import predictor
+
+        return getattr(predictor, name)
     if name == "AdaSentClassifier":
         from adasent.errors import require
 

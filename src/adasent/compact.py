@@ -6,6 +6,8 @@ nothing, so a saved model predicts exactly as the one in memory.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,7 +42,52 @@ def to_int8(table: Floats) -> tuple[NDArray[np.int8], Floats]:
     return numbers, scale
 
 
-def from_int8(numbers: NDArray[np.int8], scale: Floats) -> Floats:
+def from_int8(numbers: NDArray[np.int8] | Floats, scale: Floats) -> Floats:
     """Inverse of :func:`to_int8`, exact."""
     table: Floats = numbers.astype(np.float32) * scale[:, None]
     return table
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """The table U as it is stored; rows are widened only when they are looked up.
+
+    Attributes
+    ----------
+    trained
+        (n_trained, d) float16 or float32.
+    fixed
+        (n_fixed, d) int8, or float32 with a scale of 1.
+    scale
+        (n_fixed,) factor of each fixed row.
+    """
+
+    trained: NDArray[np.float16] | Floats
+    fixed: NDArray[np.int8] | Floats
+    scale: Floats
+
+    @classmethod
+    def wide(cls, trained: Floats, fixed: Floats) -> WordTable:
+        """A table around arrays in full precision; nothing is copied."""
+        return cls(trained, fixed, np.ones(len(fixed), dtype=np.float32))
+
+    def pack(self) -> WordTable:
+        """The same table in as few bytes as lose nothing of a rounded one."""
+        with np.errstate(over="ignore"):  # what half precision cannot hold is stored whole
+            half = self.trained.astype(np.float16)
+        whole = not np.array_equal(half.astype(np.float32), self.trained)
+        fixed, scale = to_int8(from_int8(self.fixed, self.scale))
+        return WordTable(self.trained if whole else half, fixed, scale)
+
+    def unpack(self) -> tuple[Floats, Floats]:
+        """Trained and fixed rows in full precision."""
+        return self.trained.astype(np.float32), from_int8(self.fixed, self.scale)
+
+    def rows(self, ids: NDArray[np.int64]) -> Floats:
+        """(n, d) vectors of some words, in full precision."""
+        is_trained = ids < len(self.trained)
+        vectors = np.empty((len(ids), self.trained.shape[1]), dtype=np.float32)
+        vectors[is_trained] = self.trained[ids[is_trained]]
+        beyond = ids[~is_trained] - len(self.trained)
+        vectors[~is_trained] = from_int8(self.fixed[beyond], self.scale[beyond])
+        return vectors

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from adasent import __version__
-from adasent.compact import from_int8, to_int8
+from adasent.compact import WordTable
 from adasent.errors import ModelFormatError
 from adasent.systems.config import AdaSentConfig
 from adasent.text.tokenize import TOKENIZERS
@@ -63,8 +63,10 @@ class SavedModel:
         (C,) the user's labels in the order of the probabilities.
     tokenizer
         Name of the tokenizer; ``custom`` when it was a callable, which is not saved.
+    table
+        The word table, as small as it is stored.
     tensors
-        Every tensor of the network by name, float32.
+        Every other tensor of the network by name, float32.
     training
         Summary of the run: settings, history, data sizes. Nothing here affects a prediction.
     """
@@ -74,6 +76,7 @@ class SavedModel:
     classes: np.ndarray
     tokenizer: str
     max_words: int
+    table: WordTable
     tensors: dict[str, np.ndarray]
     training: dict[str, Any] = field(default_factory=dict)
 
@@ -123,7 +126,7 @@ def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
     # Without a configuration the folder is no model: a kill half-way never leaves a mixed one.
     (target / CONFIG).unlink(missing_ok=True)
     # Not save_file: it makes files that others cannot read, whatever the umask.
-    _replace(target / TENSORS, save(_pack(model.tensors)))
+    _replace(target / TENSORS, save(_stored(model)))
     _write_json(target / VOCABULARY, model.vocabulary.to_list())
     _write_json(target / TRAINING, model.training)
     _write_json(
@@ -172,8 +175,9 @@ def read_model(folder: str | os.PathLike[str]) -> SavedModel:
     except ModelFormatError as error:
         raise ModelFormatError(f"{source / VOCABULARY}: {_short(error)}") from error
     tensors = _read_tensors(source, tensor_shapes(config))
+    table = WordTable(tensors.pop(_TRAINED), tensors.pop(_FIXED), tensors.pop(_SCALE))
     training = _read_object(source, TRAINING)
-    return SavedModel(config, vocabulary, classes, tokenizer, max_words, tensors, training)
+    return SavedModel(config, vocabulary, classes, tokenizer, max_words, table, tensors, training)
 
 
 def _parse_header(header: Mapping[str, Any]) -> tuple[AdaSentConfig, np.ndarray, str, int]:
@@ -198,19 +202,15 @@ def _parse_header(header: Mapping[str, Any]) -> tuple[AdaSentConfig, np.ndarray,
     return config, classes, tokenizer, max_words
 
 
-def _pack(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Tensors of a network as they are stored: the word table in fewer bytes."""
-    packed = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    with np.errstate(over="ignore"):  # what half precision cannot hold is stored whole
-        half = packed[_TRAINED].astype(np.float16)
-    if np.array_equal(half.astype(np.float32), packed[_TRAINED]):
-        packed[_TRAINED] = half
-    packed[_FIXED], packed[_SCALE] = to_int8(packed[_FIXED])
-    return packed
+def _stored(model: SavedModel) -> dict[str, np.ndarray]:
+    """Every tensor of a model as it is stored: the word table in fewer bytes."""
+    table = model.table.pack()
+    stored = {_TRAINED: table.trained, _FIXED: table.fixed, _SCALE: table.scale, **model.tensors}
+    return {name: np.ascontiguousarray(tensor) for name, tensor in stored.items()}
 
 
 def _read_tensors(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Inverse of :func:`_pack`, with every name, shape, type and value checked."""
+    """Inverse of :func:`_stored`, with every name, shape, type and value checked."""
     path = _inside(folder, TENSORS)
     stored = {**shapes, _SCALE: shapes[_FIXED][:1]}
     try:
@@ -234,11 +234,11 @@ def _read_tensors(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
         raise ModelFormatError(
             f"{path} is not a whole safetensors file: {_short(error)}"
         ) from error
-    tensors[_TRAINED] = tensors[_TRAINED].astype(np.float32)
-    with np.errstate(over="ignore"):
-        tensors[_FIXED] = from_int8(tensors[_FIXED], tensors.pop(_SCALE))
     for name, tensor in tensors.items():
-        if not np.isfinite(tensor).all():
+        with np.errstate(over="ignore"):
+            # The rows of a scale are eight bits times it; they are not multiplied out at loading.
+            largest = tensor * np.float32(128) if name == _SCALE else tensor
+        if not np.isfinite(largest).all():
             raise ModelFormatError(f"{path}: {name} holds values that are not finite")
     return tensors
 

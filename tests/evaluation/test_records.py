@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adasent.errors import DataError
+from adasent.evaluation.locks import try_locked
 from adasent.evaluation.records import FoldRecord, append_record, read_records
 
 RECORD = FoldRecord(
@@ -76,3 +81,70 @@ def test_key_ignores_results_and_sees_settings() -> None:
     assert replace(RECORD, seconds=9.0, accuracy=0.0, predicted=[1]).key == RECORD.key
     for change in ({"seed": 1}, {"fold": 1}, {"sha256": "11"}, {"spec": {"epochs": 3}}):
         assert replace(RECORD, **change).key != RECORD.key  # type: ignore[arg-type]
+
+
+def test_predictions_are_small_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    many = replace(
+        RECORD,
+        test=list(range(1, 10_001, 10)),
+        true=[0, 1] * 500,
+        predicted=[1, 0] * 500,
+        tried=[{"accuracy": 0.5}],
+        chosen=0,
+    )
+    append_record(path, many)
+    assert read_records(path) == [many]
+    assert len(path.read_bytes()) < 5000
+
+
+def test_what_cannot_be_packed_is_kept_as_lists(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    unsorted = replace(RECORD, test=[3, 1], true=[0, 10], predicted=[10, 0])
+    unsorted = replace(unsorted, classes=list(range(11)))
+    append_record(path, unsorted)
+    assert read_records(path) == [unsorted]
+
+
+def test_records_of_the_first_version_are_read(tmp_path: Path) -> None:
+    values = asdict(RECORD)
+    del values["tried"], values["chosen"]
+    (tmp_path / "old.jsonl").write_text(json.dumps(values) + "\n")
+    assert read_records(tmp_path / "old.jsonl") == [RECORD]
+
+
+@pytest.mark.parametrize(
+    "change", [{"predicted": "00"}, {"predicted": "x"}, {"test": "!"}, {"extra": 1}, {"test": 3}]
+)
+def test_a_damaged_record_is_an_error(tmp_path: Path, change: dict[str, Any]) -> None:
+    (tmp_path / "bad.jsonl").write_text(json.dumps(asdict(RECORD) | change) + "\n")
+    with pytest.raises(DataError, match="line 1"):
+        read_records(tmp_path / "bad.jsonl")
+
+
+def test_processes_share_a_file(tmp_path: Path) -> None:
+    """Each appends while the others do: no line is lost, torn or mixed."""
+    path = tmp_path / "records.jsonl"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[3]);"
+        "from test_records import RECORD; from dataclasses import replace;"
+        "from adasent.evaluation.records import append_record\n"
+        "for i in range(20): append_record(sys.argv[1], replace(RECORD, seed=int(sys.argv[2]),"
+        " fold=i, history=[{'epoch': k} for k in range(500)]))"
+    )
+    here = str(Path(__file__).parent)
+    workers = [
+        subprocess.Popen([sys.executable, "-c", script, str(path), str(seed), here])
+        for seed in range(3)
+    ]
+    assert [worker.wait() for worker in workers] == [0, 0, 0]
+    found = sorted((record.seed, record.fold) for record in read_records(path))
+    assert found == [(seed, i) for seed in range(3) for i in range(20)]
+
+
+def test_only_one_holds_a_lock(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as one, (tmp_path / "lock").open("w") as two:
+        with try_locked(one) as mine, try_locked(two) as yours:
+            assert (mine, yours) == (True, False)
+        with try_locked(two) as yours:
+            assert yours

@@ -1,4 +1,4 @@
-"""``adasent data``: the registered sets, their files and their counts."""
+"""``adasent data``: the registered sets, their files, their counts and what is odd about them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adasent.cli import audit
 from adasent.cli.console import console, say, table
 
 if TYPE_CHECKING:
     from adasent.data import Corpus, Entry, Label
 
-app = typer.Typer(no_args_is_help=True, help="Data sets: list, get, and compare with the paper.")
+app = typer.Typer(
+    no_args_is_help=True, help="Data sets: list, get, compare with the paper, look for traps."
+)
+app.command("audit")(audit.audit)
 
 BENCHMARKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]

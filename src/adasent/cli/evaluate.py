@@ -14,7 +14,7 @@ from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
 from adasent.errors import AdaSentWarning, DataError
 
 if TYPE_CHECKING:
-    from adasent import AdaSentClassifier
+    from adasent import Predictor
     from adasent.data import Corpus
     from adasent.evaluation.metrics import Report
 
@@ -59,15 +59,15 @@ def evaluate(
       adasent evaluate model held-out.csv --text review --label stars
       adasent evaluate trec TREC --format json
     """
-    from adasent import AdaSentClassifier
+    from adasent import load
     from adasent.evaluation.metrics import score_predictions
 
-    clf = AdaSentClassifier.load(model)
+    predictor = load(model)
     corpus, part = _part(data, text, label, encoding, split)
-    _check_labels(clf, corpus)
-    _check_unseen(clf, corpus, part)
-    predicted = clf.predict(corpus.texts).tolist()
-    report = score_predictions(corpus.labels, predicted, clf.classes_.tolist())
+    _check_labels(predictor, corpus)
+    _check_unseen(predictor, corpus, part)
+    predicted = predictor.predict(corpus.texts).tolist()
+    report = score_predictions(corpus.labels, predicted, predictor.classes_.tolist())
     if format is Format.json:
         head = {"model": str(model), "data": data, "sha256": corpus.sha256, "part": part}
         say(json.dumps(head | report.to_dict(), indent=1))
@@ -88,8 +88,8 @@ def _part(
     return load(data, text=text, label=label, split=wanted, encoding=encoding), split.value
 
 
-def _check_labels(clf: AdaSentClassifier, corpus: Corpus) -> None:
-    known = clf.classes_.tolist()
+def _check_labels(predictor: Predictor, corpus: Corpus) -> None:
+    known = predictor.classes_.tolist()
     unknown = [label for label in corpus.labels if label not in known]
     if not unknown:
         return
@@ -107,8 +107,8 @@ def _check_labels(clf: AdaSentClassifier, corpus: Corpus) -> None:
     )
 
 
-def _check_unseen(clf: AdaSentClassifier, corpus: Corpus, part: str) -> None:
-    seen: Any = clf.training_.get("data", {})
+def _check_unseen(predictor: Predictor, corpus: Corpus, part: str) -> None:
+    seen: Any = predictor.training_.get("data", {})
     same = seen.get("sha256") == corpus.sha256
     if same and (part == "all" or seen.get("part") in ("all", part)):
         warnings.warn(

@@ -59,15 +59,15 @@ def predict(
       adasent predict model reviews.csv --text review --proba > labels.jsonl
       cat lines.txt | adasent predict model --format tsv
     """
-    from adasent import AdaSentClassifier
+    from adasent import load
     from adasent.data import stream_texts
 
     if file is None and sys.stdin.isatty():
         raise typer.BadParameter("no FILE given, and standard input is a terminal.")
-    clf = AdaSentClassifier.load(model)
-    encoder = clf.encoder_
+    predictor = load(model)
+    encoder = predictor.encoder
     encoder.tokenizer = counting = _Counting(encoder.tokenizer, encoder.max_words)
-    classes = clf.classes_.tolist()
+    classes = predictor.classes_.tolist()
     rows = iter(stream_texts(file or _STDIN, text=text, encoding=encoding))
     if format is Format.tsv and proba:
         _write("\t".join(["label", *map(_cell, classes)]) + "\n")
@@ -75,7 +75,7 @@ def predict(
         numbers, texts = zip(*chunk, strict=True)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # told at the end
-            probabilities = clf.predict_proba(list(texts))
+            probabilities = predictor.predict_proba(list(texts))
         best = [classes[i] for i in probabilities.argmax(axis=1)]
         shares = probabilities.round(6).tolist() if proba else [None] * len(best)
         line = _json_line if format is Format.jsonl else _tsv_line

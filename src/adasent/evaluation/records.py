@@ -1,19 +1,24 @@
 """One finished fold is one line of JSON: what was run, on what, and everything it predicted.
 
 Lines are appended and on disk before the next fold starts. A run killed in the middle of a line
-leaves a torn end, which is ignored on reading and cut off before the next line is written.
+leaves a torn end, which is ignored on reading and cut off before the next line is written. Several
+processes may append to one file: each holds it alone while it writes.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adasent.data.corpus import Label
 from adasent.errors import DataError
+from adasent.evaluation.locks import locked
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,11 @@ class FoldRecord:
         The labels; ``true`` and ``predicted`` are positions in it.
     test
         Positions of the tested texts in the corpus.
+    tried
+        What the validation part said of each setting that was tried, in the order of
+        ``spec["settings"]``; empty where there was nothing to choose.
+    chosen
+        Which of them was tested; None where there was nothing to choose.
     """
 
     spec: dict[str, Any]
@@ -62,6 +72,8 @@ class FoldRecord:
     test: list[int]
     true: list[int]
     predicted: list[int]
+    tried: list[dict[str, Any]] = field(default_factory=list)
+    chosen: int | None = None
 
     @property
     def key(self) -> str:
@@ -88,19 +100,15 @@ def read_records(path: str | os.PathLike[str]) -> list[FoldRecord]:
     if not path.exists():
         return []
     lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is torn
-    names = {field.name for field in fields(FoldRecord)}
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            values = json.loads(line)
-        except ValueError:
-            values = None
-        if not isinstance(values, dict) or set(values) != names:
+            records.append(_from_json(json.loads(line)))
+        except (ValueError, TypeError, KeyError) as error:
             raise DataError(
                 f"{path}, line {number}: expected the record of a fold, got something else; "
                 "give another file, or remove the line"
-            )
-        records.append(FoldRecord(**values))
+            ) from error
     return records
 
 
@@ -108,8 +116,8 @@ def append_record(path: str | os.PathLike[str], record: FoldRecord) -> None:
     """Add a line and wait until it is on disk."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = json.dumps(asdict(record), separators=(",", ":")) + "\n"
-    with path.open("a+b") as file:
+    line = json.dumps(_to_json(record), separators=(",", ":")) + "\n"
+    with path.open("a+b") as file, locked(file):
         _cut_torn_line(file)
         file.write(line.encode("ascii"))
         file.flush()
@@ -130,3 +138,41 @@ def _cut_torn_line(file: Any) -> None:
         position = start
     if position < end:
         file.truncate(position)
+
+
+_NEEDED = {f.name for f in fields(FoldRecord) if f.default is f.default_factory is MISSING}
+_KNOWN = {f.name for f in fields(FoldRecord)}
+_DIGITS = 10
+
+
+def _to_json(record: FoldRecord) -> dict[str, Any]:
+    """The fields, with class codes as a string of digits and positions as a mask, where they can.
+
+    A record of a thousand predictions is then 3 KB rather than 12.
+    """
+    values = asdict(record)
+    if len(record.classes) <= _DIGITS:
+        for name in ("true", "predicted"):
+            values[name] = "".join(map(str, values[name]))
+    if record.test and all(a < b for a, b in zip(record.test, record.test[1:], strict=False)):
+        mask = np.zeros(record.test[-1] + 1, dtype=bool)
+        mask[record.test] = True
+        values["test"] = base64.b64encode(np.packbits(mask).tobytes()).decode("ascii")
+    if not record.tried and record.chosen is None:
+        del values["tried"], values["chosen"]
+    return values
+
+
+def _from_json(values: Any) -> FoldRecord:
+    """Inverse of :func:`_to_json`; lists are taken as they are."""
+    if not isinstance(values, dict) or not _NEEDED <= set(values) <= _KNOWN:
+        raise ValueError("not the fields of a record")
+    for name in ("true", "predicted"):
+        if isinstance(values[name], str):
+            values[name] = [int(digit) for digit in values[name]]
+    if isinstance(values["test"], str):
+        packed = np.frombuffer(base64.b64decode(values["test"], validate=True), dtype=np.uint8)
+        values["test"] = np.flatnonzero(np.unpackbits(packed)).tolist()
+    if not len(values["test"]) == len(values["true"]) == len(values["predicted"]):
+        raise ValueError("as many predictions as texts")
+    return FoldRecord(**values)

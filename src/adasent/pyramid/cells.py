@@ -24,11 +24,24 @@ from numba.extending import overload
 
 from adasent.pyramid.constants import RELU_CAP
 
-#: Sums may be reordered and products contracted; infinities and NaN keep their meaning. Division
-#: by zero gives what numpy gives: the check for it would keep loops from being vectorised.
-_compiled = numba.njit(
-    fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", cache=True, nogil=True
-)
+
+def _compiled(function: Any) -> Any:
+    """Compile for speed and keep the result on disk, where there is a place for it.
+
+    Sums may be reordered and products contracted; infinities and NaN keep their meaning. Division
+    by zero gives what numpy gives: a check for it would keep loops from being vectorised.
+    """
+    options = {
+        "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+        "error_model": "numpy",
+        "nogil": True,
+    }
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that can be written to
+        return numba.njit(**options)(function)
+
+
 _CAP = RELU_CAP
 
 _ONE, _LIMIT = np.float32(1), np.float32(9)
@@ -63,6 +76,82 @@ def _tanh(x: Any) -> Any:
     return lambda x: math.tanh(x)
 
 
+_LOG2E, _HALF, _LEAST = np.float32(1.4426950408889634), np.float32(0.5), np.float32(-126)
+_E0, _E1, _E2, _E3, _E4, _E5, _E6 = (
+    np.float32(c)
+    for c in (
+        1.000000001,
+        0.6931472057,
+        0.2402264689,
+        0.05550328775,
+        0.009618488978,
+        0.001339993194,
+        0.000153458082,
+    )
+)
+
+
+@_compiled
+def _polynomial_exp(values):
+    """2^k times a polynomial fitted by us to 2^u, |u| <= 1/2; for values of at most 0."""
+    exponents = np.empty(len(values), np.int32)
+    for i in range(len(values)):
+        y = max(values[i] * _LOG2E, _LEAST)
+        k = np.floor(y + _HALF)
+        u = y - k
+        p = ((((_E6 * u + _E5) * u + _E4) * u + _E3) * u + _E2) * u + _E1
+        values[i] = p * u + _E0
+        exponents[i] = (np.int32(k) + np.int32(127)) << np.int32(23)
+    scales = exponents.view(np.float32)
+    for i in range(len(values)):
+        values[i] *= scales[i]
+
+
+@_compiled
+def _library_exp(values):
+    for i in range(len(values)):
+        values[i] = math.exp(values[i])
+
+
+def exp(values: Any) -> Any:
+    """Exponentials in place, of values of at most 0; in single precision one that vectorises."""
+    raise NotImplementedError
+
+
+@overload(exp, strict=False)
+def _exp(values: Any) -> Any:
+    if values.dtype == types.float32:
+        return lambda values: _polynomial_exp(values)
+    return lambda values: _library_exp(values)
+
+
+# Row slices are taken so that inner loops index by d alone: an index with an offset could be
+# negative for all the compiler knows, and such a loop is not vectorised.
+
+
+@_compiled
+def _gates_of_block(left_scores, right_scores, bias, gates):
+    """Softmax of three scores for each cell of a block: gates (3, cells)."""
+    one = gates.dtype.type(1)
+    w0, w1, w2 = gates[0], gates[1], gates[2]
+    for i in range(len(w0)):
+        w0[i] = left_scores[i, 0] + right_scores[i, 3]
+        w1[i] = left_scores[i, 1] + right_scores[i, 4]
+        w2[i] = left_scores[i, 2] + right_scores[i, 5]
+    for i in range(len(w0)):
+        s0, s1, s2 = w0[i] + bias[0], w1[i] + bias[1], w2[i] + bias[2]
+        top = max(max(s0, s1), s2)
+        w0[i], w1[i], w2[i] = s0 - top, s1 - top, s2 - top
+    exp(w0)
+    exp(w1)
+    exp(w2)
+    for i in range(len(w0)):
+        scale = one / (w0[i] + w1[i] + w2[i])
+        w0[i] *= scale
+        w1[i] *= scale
+        w2[i] *= scale
+
+
 @_compiled
 def _forward_strip(
     below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
@@ -72,34 +161,38 @@ def _forward_strip(
     keep_composed, keep_gates = composed.shape[0] > 0, gates.shape[0] > 0
     zero = below.dtype.type(0)
     cap = below.dtype.type(_CAP)
+    own_gates = np.empty((3, counts[1]), below.dtype)
     left_block = cell_block = 0
     for j in range(len(counts) - 1):
         right_block = left_block + counts[j]
-        for i in range(strip, counts[j + 1], n_strips):
+        n = counts[j + 1]
+        # Of all cells of the block, also by each of several threads: it is a small part.
+        _gates_of_block(
+            product[left_block : left_block + n, 2 * size :],
+            product[right_block : right_block + n, 2 * size :],
+            gate_bias,
+            own_gates[:, :n],
+        )
+        for i in range(strip, n, n_strips):
             left, right, cell = left_block + i, right_block + i, cell_block + i
-            p_left, p_right = product[left], product[right]
-            s0 = p_left[2 * size] + p_right[2 * size + 3] + gate_bias[0]
-            s1 = p_left[2 * size + 1] + p_right[2 * size + 4] + gate_bias[1]
-            s2 = p_left[2 * size + 2] + p_right[2 * size + 5] + gate_bias[2]
-            top = max(s0, s1, s2)
-            s0, s1, s2 = math.exp(s0 - top), math.exp(s1 - top), math.exp(s2 - top)
-            total = s0 + s1 + s2
-            s0, s1, s2 = s0 / total, s1 / total, s2 / total
-            if keep_gates:
-                gates[cell, 0], gates[cell, 1], gates[cell, 2] = s0, s1, s2
+            p_left, p_right = product[left, :size], product[right, size : 2 * size]
             h_left, h_right, h = below[left], below[right], above[cell]
+            w0, w1, w2 = own_gates[0, i], own_gates[1, i], own_gates[2, i]
+            if keep_gates:
+                gates[cell, 0], gates[cell, 1], gates[cell, 2] = w0, w1, w2
             if relu:
                 for d in range(size):
-                    h[d] = min(max(p_left[d] + p_right[size + d] + compose_bias[d], zero), cap)
+                    c = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
+                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
             else:
                 for d in range(size):
-                    h[d] = tanh(p_left[d] + p_right[size + d] + compose_bias[d])
+                    c = tanh(p_left[d] + p_right[d] + compose_bias[d])
+                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
             if keep_composed:
-                c = composed[cell]
+                kept = composed[cell]
                 for d in range(size):
-                    c[d] = h[d]
-            for d in range(size):
-                h[d] = s0 * h_left[d] + s1 * h_right[d] + s2 * h[d]
+                    x = p_left[d] + p_right[d] + compose_bias[d]
+                    kept[d] = min(max(x, zero), cap) if relu else tanh(x)
             row = pooled[i]
             if j == 0:
                 for d in range(size):
@@ -111,7 +204,7 @@ def _forward_strip(
                 for d in range(size):
                     row[d] += h[d]
         left_block = right_block
-        cell_block += counts[j + 1]
+        cell_block += n
     if not maximum:
         _divide_by_units(pooled, counts[1:], strip, n_strips)
 
@@ -195,25 +288,21 @@ def _backward_strip(
     zero = below.dtype.type(0)
     one = below.dtype.type(1)
     cap = below.dtype.type(_CAP)
-    bias = d_bias[strip]
+    bias, gate_bias = d_bias[strip, :size], d_bias[strip, size:]
     n_blocks = len(counts)
     left_block = cell_block = 0
     for j in range(n_blocks):
         right_block = left_block + counts[j]
         above = counts[j + 1] if j + 1 < n_blocks else 0
-        if j == 0:  # the first block holds nobody's right child
-            for i in range(strip, counts[0], n_strips):
-                p = d_product[i]
-                for d in range(size, 2 * size):
-                    p[d] = zero
-                p[2 * size + 3] = p[2 * size + 4] = p[2 * size + 5] = zero
         for i in range(strip, counts[j], n_strips):
             left = left_block + i
+            s_left = d_product[left, 2 * size : 2 * size + 3]
+            if j == 0:  # the first block holds nobody's right child
+                d_product[left, size : 2 * size] = zero
+                d_product[left, 2 * size + 3 :] = zero
             if i >= above:  # the last word of its sentence on this level: nobody's left child
-                p = d_product[left]
-                for d in range(size):
-                    p[d] = zero
-                p[2 * size] = p[2 * size + 1] = p[2 * size + 2] = zero
+                d_product[left, :size] = zero
+                s_left[:] = zero
                 continue
             right, cell = right_block + i, cell_block + i
             h_left, h_right, c, g = below[left], below[right], composed[cell], d_above[cell]
@@ -225,24 +314,27 @@ def _backward_strip(
                 g2 += g[d] * c[d]
             mean = w0 * g0 + w1 * g1 + w2 * g2
             g0, g1, g2 = w0 * (g0 - mean), w1 * (g1 - mean), w2 * (g2 - mean)
-            p_left, p_right = d_product[left], d_product[right]
-            p_left[2 * size], p_left[2 * size + 1], p_left[2 * size + 2] = g0, g1, g2
-            p_right[2 * size + 3], p_right[2 * size + 4], p_right[2 * size + 5] = g0, g1, g2
-            bias[size] += g0
-            bias[size + 1] += g1
-            bias[size + 2] += g2
+            s_right = d_product[right, 2 * size + 3 :]
+            s_left[0], s_left[1], s_left[2] = g0, g1, g2
+            s_right[0], s_right[1], s_right[2] = g0, g1, g2
+            gate_bias[0] += g0
+            gate_bias[1] += g1
+            gate_bias[2] += g2
+            p_left, p_right = d_product[left, :size], d_product[right, size : 2 * size]
             if relu:
                 for d in range(size):
-                    inside = zero < c[d] < cap
-                    p_left[d] = w2 * g[d] if inside else zero
+                    p_left[d] = w2 * g[d] if zero < c[d] < cap else zero
             else:
                 for d in range(size):
                     p_left[d] = w2 * g[d] * (one - c[d] * c[d])
+            for d in range(size):
+                p_right[d] = p_left[d]
+            for d in range(size):
+                bias[d] += p_left[d]
             d_left, d_right = d_below[left], d_below[right]
             for d in range(size):
-                p_right[size + d] = p_left[d]
-                bias[d] += p_left[d]
                 d_left[d] += w0 * g[d]
+            for d in range(size):
                 d_right[d] += w1 * g[d]
         left_block = right_block
         cell_block += above

@@ -1,0 +1,169 @@
+"""``adasent reproduce``: the paper's tables and figures, from records or computed again."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adasent.cli.console import console, say
+from adasent.errors import ConfigError
+
+if TYPE_CHECKING:
+    from adasent.experiments.catalog import Catalog
+    from adasent.experiments.render import Table
+    from adasent.experiments.tasks import Tasks
+
+
+class What(StrEnum):
+    """What can be reproduced."""
+
+    table1 = "table1"
+    table2 = "table2"
+    table3 = "table3"
+    fig_belief = "fig-belief"
+    fig_example = "fig-example"
+    fig_pca = "fig-pca"
+    fig_composition = "fig-composition"
+    all = "all"
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    text = "text"
+    markdown = "markdown"
+    latex = "latex"
+    html = "html"
+
+
+def reproduce(
+    what: Annotated[What, typer.Argument(show_default=False)],
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Compute: train and test instead of reading records.")
+    ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Only these, such as MR,CR.", show_default=False),
+    ] = None,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Only these, such as adasent,cbow.", show_default=False),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of records: results, or rerun with --rerun. Finished runs are skipped.",
+            show_default=False,
+        ),
+    ] = None,
+    format: Annotated[Form, typer.Option(help="How to print tables.")] = Form.text,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write every table in all forms, and every figure, there.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show the paper's tables and figures, ours beside the paper's.
+
+    \b
+    Examples:
+      adasent reproduce table2
+      adasent reproduce all --out reproduction
+      adasent reproduce table2 --rerun --sets CR --systems nbsvm
+    """
+    from adasent.data import describe
+    from adasent.experiments.catalog import NAMES, Catalog
+    from adasent.experiments.specs import experiments
+
+    root = records or Path("rerun" if rerun else "results")
+    if not rerun and not root.is_dir():
+        raise ConfigError(
+            f"no records in {root}; give their folder with --records, or compute with --rerun"
+        )
+    columns = [describe(name).name for name in _names(sets)] or None
+    catalog = Catalog(root, experiments(), columns, _names(systems) or None)
+    wanted = NAMES if what is What.all else (what.value,)
+    if rerun:
+        _compute(wanted, catalog)
+    n_missing = 0
+    for name in wanted:
+        tables = catalog.tables(name)
+        n_missing += sum(table.n_missing for table in tables)
+        if out is None:
+            _print(name, tables, format)
+        else:
+            _write(name, tables, catalog, out)
+    if n_missing:
+        console(stderr=True).print(f"{n_missing} cells have no or not all records in {root}")
+
+
+def _names(options: list[str] | None) -> list[str]:
+    return [name.strip() for option in options or [] for name in option.split(",") if name.strip()]
+
+
+def _compute(wanted: tuple[str, ...], catalog: Catalog) -> None:
+    from adasent.experiments.figure_runs import Models, compute_figure
+    from adasent.experiments.tasks import Tasks
+
+    tasks = Tasks(catalog.plan)
+    models = Models(tasks, catalog.root / "models")
+    for name in wanted:
+        if name == "table1":
+            catalog.add_audits(tasks)
+        elif name in ("table2", "table3"):
+            _run(name, catalog, tasks)
+        else:
+            catalog.add_figure(name, compute_figure(name, models))
+
+
+def _run(name: str, catalog: Catalog, tasks: Tasks) -> None:
+    from adasent.experiments.run import run_missing, run_task
+
+    err = console(stderr=True)
+    chosen = [system.name for system in catalog.systems]
+    units = catalog.plan.units(name, catalog.sets, chosen)
+    for n, (unit, record) in enumerate(run_missing(units, tasks, catalog.store, run_task), 1):
+        place = f"{unit.system} on {unit.data}, {unit.rule}, fold {unit.fold + 1}/{unit.n_folds}"
+        result = (
+            "recorded before, or being run by another process"
+            if record is None
+            else f"accuracy {100 * record.accuracy:.2f}  {record.seconds:.1f} s"
+        )
+        err.print(f"{name} {n}/{len(units)}  {place}, seed {unit.seed}  {result}")
+
+
+def _print(name: str, tables: list[Table], form: Form) -> None:
+    from adasent.experiments.render import render
+
+    for table in tables:
+        say(render(table, form.value))
+    if not tables:
+        say(f"{name}: not computed yet; see --rerun\n")
+
+
+def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
+    from adasent.experiments.plots import draw
+    from adasent.experiments.render import FORMS, SUFFIXES, render
+
+    out.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        for form in FORMS:
+            path = out / f"{table.name}.{SUFFIXES[form]}"
+            path.write_text(render(table, form), "utf-8")
+        say(f"{name}\t{out / table.name}.txt, .md, .tex, .html")
+    if not name.startswith("fig-"):
+        return
+    data = catalog.figure(name)
+    if data is None:
+        say(f"{name}\tnot computed yet; see --rerun")
+        return
+    for suffix in ("svg", "png"):
+        draw(data, out / f"{name}.{suffix}")
+    say(f"{name}\t{out / name}.svg, .png")

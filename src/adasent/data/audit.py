@@ -1,0 +1,267 @@
+"""A corpus in; what is wrong or odd about it as a test bed, out, in figures.
+
+Texts are compared in two ways: as they stand (``text``), and by the words that a model sees
+(``words``), where texts that differ only in case, spaces or dropped marks are equal.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from adasent.data.corpus import Corpus, Label, take
+from adasent.data.splits import Fold, grouped_folds, official_split, stratified_folds
+from adasent.errors import DataError
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+#: Control and private-use characters, halves of pairs and code points without a character.
+_ODD = ("Cc", "Cf", "Co", "Cs", "Cn")
+_ALLOWED = "\t\n\r"
+_REPLACEMENT = "\ufffd"
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What equal texts do to a set.
+
+    Attributes
+    ----------
+    n_distinct
+        Different texts.
+    n_repeated
+        Rows whose text stands in another row too.
+    n_contradictory
+        Different texts that carry more than one label.
+    n_contradictory_rows
+        Rows of those.
+    best_accuracy
+        What a system that sees only the text can reach at most: every text gets the label it
+        carries most often.
+    leakage
+        Share of the rows of a test part whose text stands in its training part: of random
+        stratified folds, the mean.
+    worst_leakage
+        Of the fold with the most.
+    grouped_leakage
+        The same mean for folds that keep texts of equal words together.
+    n_official, official_leakage
+        Rows of the official test part whose text stands in the official training part, and their
+        share; None without an official split.
+    """
+
+    n_distinct: int
+    n_repeated: int
+    n_contradictory: int
+    n_contradictory_rows: int
+    best_accuracy: float
+    leakage: float
+    worst_leakage: float
+    grouped_leakage: float
+    n_official: int | None
+    official_leakage: float | None
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Words in a text.
+
+    Attributes
+    ----------
+    quantiles
+        By the share of texts that are no longer: 0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.
+    n_words, n_types
+        All words, and different ones.
+    n_single
+        Texts of one word: there is nothing to compose in them.
+    """
+
+    mean: float
+    quantiles: dict[str, int]
+    n_words: int
+    n_types: int
+    n_single: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The findings about one corpus.
+
+    Attributes
+    ----------
+    n_test
+        Rows of the official test part; None without one.
+    classes
+        Rows of each label, in order of first appearance.
+    majority
+        Accuracy of always naming the most frequent label; with an official split, that of the
+        most frequent label in training on the test part.
+    n_blank
+        Texts of nothing but white space.
+    n_wordless
+        Texts without a word after the tokenizer, the blank ones included.
+    n_non_ascii
+        Texts with a character beyond ASCII.
+    n_odd
+        Texts with a control, format, private or replacement character: mostly a wrong encoding.
+    odd
+        Those characters and how often they occur, by code point, the most frequent first.
+    notes
+        What the reader of the file had to say.
+    """
+
+    name: str
+    sha256: str
+    n: int
+    n_test: int | None
+    tokenizer: str
+    n_folds: int
+    seed: int
+    classes: dict[str, int]
+    majority: float
+    text: Repeats
+    words: Repeats
+    lengths: Lengths
+    n_blank: int
+    n_wordless: int
+    n_non_ascii: int
+    n_odd: int
+    odd: dict[str, int]
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Audit:
+        """Inverse of :meth:`to_dict`."""
+        try:
+            parts = {
+                "text": Repeats(**values["text"]),
+                "words": Repeats(**values["words"]),
+                "lengths": Lengths(**values["lengths"]),
+            }
+            return cls(**(values | parts))
+        except (KeyError, TypeError) as error:
+            raise DataError(f"expected the values of an audit, got something else: {error}") from (
+                error
+            )
+
+
+def audit(
+    corpus: Corpus, *, tokenizer: str | Tokenizer = "kim", n_folds: int = 10, seed: int = 0
+) -> Audit:
+    """Look for repeats, contradictions, leakage and odd texts.
+
+    Parameters
+    ----------
+    tokenizer
+        What makes words of a text.
+    n_folds, seed
+        Of the folds whose leakage is measured.
+
+    Raises
+    ------
+    DataError
+        For an empty corpus, or one too small for that many folds.
+    """
+    if not len(corpus):
+        raise DataError(f"{corpus.name}: expected at least one text, got none")
+    function = get_tokenizer(tokenizer)
+    tokens = [run_tokenizer(function, text) for text in corpus.texts]
+    joined = [" ".join(row) for row in tokens]
+    folds = stratified_folds(corpus.labels, n_folds, seed)
+    grouped = grouped_folds(joined, corpus.labels, n_folds, seed)
+    odd = Counter(c for text in corpus.texts if not _is_plain(text) for c in text if _is_odd(c))
+    return Audit(
+        name=corpus.name,
+        sha256=corpus.sha256,
+        n=len(corpus),
+        n_test=None if corpus.test is None else len(corpus.test),
+        tokenizer=tokenizer_name(tokenizer),
+        n_folds=n_folds,
+        seed=seed,
+        classes={str(label): n for label, n in Counter(corpus.labels).items()},
+        majority=_majority(corpus),
+        text=_repeats(corpus.texts, corpus, folds, grouped),
+        words=_repeats(joined, corpus, folds, grouped),
+        lengths=_lengths(tokens),
+        n_blank=sum(not text.strip() for text in corpus.texts),
+        n_wordless=sum(not row for row in tokens),
+        n_non_ascii=sum(not text.isascii() for text in corpus.texts),
+        n_odd=sum(any(map(_is_odd, t)) for t in corpus.texts if not _is_plain(t)),
+        odd={f"U+{ord(c):04X}": n for c, n in odd.most_common()},
+        notes=list(corpus.notes),
+    )
+
+
+def leakage(keys: Sequence[Hashable], fold: Fold) -> float:
+    """Share of the test rows whose key is among those of the training rows."""
+    return _n_leaked(keys, fold) / len(fold.test)
+
+
+def _n_leaked(keys: Sequence[Hashable], fold: Fold) -> int:
+    known = set(take(keys, fold.train))
+    return sum(key in known for key in take(keys, fold.test))
+
+
+def _repeats(
+    keys: Sequence[str], corpus: Corpus, folds: Sequence[Fold], grouped: Sequence[Fold]
+) -> Repeats:
+    labels: dict[str, Counter[Label]] = defaultdict(Counter)
+    for key, label in zip(keys, corpus.labels, strict=True):
+        labels[key][label] += 1
+    rows = {key: count.total() for key, count in labels.items()}
+    contradictory = [key for key, count in labels.items() if len(count) > 1]
+    leaks = [leakage(keys, fold) for fold in folds]
+    official = None if corpus.test is None else official_split(corpus)
+    n_official = None if official is None else _n_leaked(keys, official)
+    return Repeats(
+        n_distinct=len(rows),
+        n_repeated=sum(n for n in rows.values() if n > 1),
+        n_contradictory=len(contradictory),
+        n_contradictory_rows=sum(rows[key] for key in contradictory),
+        best_accuracy=sum(max(count.values()) for count in labels.values()) / len(keys),
+        leakage=float(np.mean(leaks)),
+        worst_leakage=max(leaks),
+        grouped_leakage=float(np.mean([leakage(keys, fold) for fold in grouped])),
+        n_official=n_official,
+        official_leakage=None if official is None else leakage(keys, official),
+    )
+
+
+def _majority(corpus: Corpus) -> float:
+    if corpus.test is None:
+        return max(Counter(corpus.labels).values()) / len(corpus)
+    fold = official_split(corpus)
+    (label, _), *_ = Counter(take(corpus.labels, fold.train)).most_common(1)
+    return take(corpus.labels, fold.test).count(label) / len(fold.test)
+
+
+def _lengths(tokens: Sequence[Sequence[str]]) -> Lengths:
+    lengths = np.array([len(row) for row in tokens])
+    values = np.quantile(lengths, QUANTILES, method="inverted_cdf").astype(int).tolist()
+    return Lengths(
+        mean=float(lengths.mean()),
+        quantiles={f"{q:g}": value for q, value in zip(QUANTILES, values, strict=True)},
+        n_words=int(lengths.sum()),
+        n_types=len({word for row in tokens for word in row}),
+        n_single=int((lengths == 1).sum()),
+    )
+
+
+def _is_plain(text: str) -> bool:
+    """A quick look that clears nearly every text."""
+    return text.isascii() and text.isprintable()
+
+
+def _is_odd(character: str) -> bool:
+    if character in _ALLOWED:
+        return False
+    return character == _REPLACEMENT or unicodedata.category(character) in _ODD

@@ -1,0 +1,35 @@
+"""A tiny plan and the paper's sets without their files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adasent.data import registry as data_registry
+from adasent.data.registry import Entry
+from adasent.experiments.specs import Experiments, Protocol, SystemSpec
+from experiment_cases import NAMES
+
+
+@pytest.fixture
+def plan() -> Experiments:
+    """Two systems, five folds, two settings; the first stops early."""
+    space: dict[str, list[Any]] = {"rate": [1, 2, 3, 4]}
+    return Experiments(
+        Protocol(n_folds=5, n_settings=2, n_draws=3, grouped=("CR", "TREC")),
+        {
+            "grconv": SystemSpec("grconv", "GrConv", space, table3=True),
+            "adasent": SystemSpec("adasent", "AdaSent", space, table3=True),
+        },
+    )
+
+
+@pytest.fixture
+def toy_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The five names and their kind of split, without files."""
+    entries = {
+        name: Entry(name, "", "", "", "", (), reader="lines", split=split)
+        for name, split in NAMES.items()
+    }
+    monkeypatch.setattr(data_registry, "_entries", lambda: entries)

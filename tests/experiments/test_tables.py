@@ -1,0 +1,150 @@
+"""Tables of made-up records: every figure comes from them, every hole is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adasent.data import Corpus
+from adasent.data.audit import audit
+from adasent.evaluation.records import FoldRecord
+from adasent.experiments.cells import Place, compare_with_ours, table2_cells
+from adasent.experiments.render import Table
+from adasent.experiments.specs import SystemSpec
+from adasent.experiments.table1 import table1
+from adasent.experiments.table2 import table2
+from adasent.experiments.table3 import table3
+from experiment_cases import made_up
+
+SYSTEMS = [
+    SystemSpec("mnb", "MNB", {}),
+    SystemSpec("cbow", "cBoW", {}, table3=True),
+    SystemSpec("adasent", "AdaSent", {}, table3=True),
+]
+
+
+def right(n: int, of: int = 100) -> np.ndarray:
+    return np.arange(of) < n
+
+
+def folds(system: str, data: str, *counts: int, **more: Any) -> list[FoldRecord]:
+    """A record a fold, each with so many of 100 right."""
+    return [
+        made_up(system, data, right(n), fold=i, n_folds=len(counts), **more)
+        for i, n in enumerate(counts)
+    ]
+
+
+def texts(table: Table, row: int) -> list[str]:
+    return [cell.text for cell in table.rows[row]]
+
+
+def test_accuracy_beside_the_papers() -> None:
+    records = [
+        *folds("adasent", "MR", 80, 90),
+        *folds("cbow", "MR", 40, 50),
+        *folds("mnb", "MR", 80, 90),
+        *folds("adasent", "TREC", 92),
+    ]
+    main, rules, tests = table2(records, SYSTEMS, ["MR", "TREC"], ["TREC"])
+    assert main.columns == ("Model", "MR paper", "MR ours", "TREC paper", "TREC ours")
+    assert texts(main, 0) == ["MNB", "79.0", "85.0 ± 7.1", "–", "missing"]
+    assert texts(main, 1) == ["cBoW", "77.2", "45.0 ± 7.1▼", "87.3", "missing"]
+    assert texts(main, 2) == ["AdaSent", "83.1", "85.0 ± 7.1", "92.4", "92.0"]
+    assert main.n_missing == 2
+    assert "2 of 6 cells have no or not all records." in main.notes
+    assert [row[2].bold for row in main.rows] == [True, False, True]
+    assert rules.columns == ("Model", "TREC random", "TREC grouped", "TREC Δ")
+    assert rules.n_missing == 3
+    assert [row[0].text for row in tests.rows] == ["MR, random"] * 3 + ["TREC, random"]
+    cbow = texts(tests, 1)
+    assert cbow[1:6] == ["cBoW", "45.00", "7.07", "−18.53 to 108.53", "2 of 2"]
+    assert cbow[6] == "+40.00"
+    assert cbow[8:] == ["80 : 0", "< 0.0001"]
+    assert tests.rows[1][9].bold
+    assert texts(tests, 3)[2:6] == ["92.00", "–", "85.00 to 95.89", "1 of 1"]
+
+
+def test_a_system_ahead_is_marked_up_and_counted() -> None:
+    records = [*folds("adasent", "MR", 50, 50), *folds("cbow", "MR", 80, 80)]
+    main, _ = table2(records, SYSTEMS, ["MR"], [])
+    assert texts(main, 1)[2] == "80.0 ± 0.0▲"
+    assert "AdaSent is ahead of cBoW on 0 of 1 sets, supported on 0." in main.notes
+    assert not any("MNB on" in note for note in main.notes)
+
+
+def test_both_fold_rules() -> None:
+    records = [
+        *folds("cbow", "CR", 90, 90),
+        *folds("cbow", "CR", 80, 84, rule="grouped"),
+        *folds("adasent", "CR", 70, rule="grouped"),
+    ]
+    _, rules, tests = table2(records, SYSTEMS, ["CR"], ["CR"])
+    assert texts(rules, 1) == ["cBoW", "90.0 ± 0.0", "82.0 ± 2.8", "−8.00"]
+    assert texts(rules, 2) == ["AdaSent", "missing", "70.0", "–"]
+    assert [row[0].text for row in tests.rows] == ["CR, random", "CR, grouped", "CR, grouped"]
+
+
+def test_an_unfinished_cell_is_no_result() -> None:
+    records = [*folds("adasent", "MR", 80, 90, 70), *folds("cbow", "MR", 30, 30, 30)[:2]]
+    main, tests = table2(records, SYSTEMS, ["MR"], [])
+    assert texts(main, 1)[2] == "30.0 ± 0.0 (2/3)"
+    assert main.n_missing == 2
+    assert texts(tests, 0)[5:] == ["2 of 3", "–", "–", "–", "–"]
+
+
+def test_the_latest_way_counts_and_is_not_mixed() -> None:
+    old, new = folds("cbow", "MR", 10, 20, way=1), folds("cbow", "MR", 60, 70, way=2)
+    place = Place("cbow", "MR", "random")
+    assert table2_cells([*old, *new])[place].summary().mean == pytest.approx(0.65)
+    half = table2_cells([*old, new[0]])[place]
+    assert [record.accuracy for record in half.records] == [0.6]
+    assert not half.complete
+    assert table2_cells([*new, new[0]])[place].complete  # the same work twice
+
+
+def test_only_the_same_texts_are_compared() -> None:
+    records = [*folds("adasent", "MR", 80), made_up("cbow", "MR", right(8, 10), n_folds=1)]
+    assert compare_with_ours(table2_cells(records), Place("cbow", "MR", "random")) is None
+
+
+def test_table3() -> None:
+    def runs(system: str, *counts: int) -> list[FoldRecord]:
+        return [
+            made_up(system, "CR", right(n), table="table3", seed=i) for i, n in enumerate(counts)
+        ]
+
+    rows = [system for system in SYSTEMS if system.table3]
+    records = [*runs("cbow", 70, 80, 90), *runs("adasent", 80, 81, 85)]
+    (table,) = table3(records, rows, ["CR"], 3)
+    assert texts(table, 0) == ["cBoW", "71.86 ± 2.00", "80.00 ± 10.00"]
+    assert texts(table, 1) == ["AdaSent", "83.61 ± 1.60", "82.00 ± 2.65"]
+    assert [row[2].bold for row in table.rows] == [False, True]
+    assert table.notes[-1].endswith("than each rival on 1 of 1 sets.")
+    (table,) = table3(runs("adasent", 80, 81), rows, ["CR"], 3)
+    assert (texts(table, 0)[2], texts(table, 1)[2]) == ("missing", "2 of 3 runs")
+    assert table.n_missing == 2
+
+
+def test_table1() -> None:
+    words = ["good film", "bad film", "good film", "dull", "fine"]
+    corpus = Corpus("CR", words * 2, ["a", "b", "a", "b", "a"] * 2, "00")
+    audits = {"CR": audit(corpus, n_folds=2)}
+    statistics, traps = table1(audits, ["CR", "TREC"])
+    assert texts(statistics, 0) == ["CR", "paper", "3788", "(0.64, 0.36)", "2", "17", "CV"]
+    assert texts(statistics, 1) == ["", "ours", "10", "(0.6, 0.4)", "2", "1.6", "CV"]
+    assert texts(statistics, 3) == ["", "ours", *["missing"] * 5]
+    assert texts(traps, 0)[:3] == ["CR", "4", "0"]
+    assert texts(traps, 0)[4:] == ["100.0", "60.0", "0"]
+    assert (statistics.n_missing, traps.rows[1][1].text) == (1, "missing")
+    assert any("no public copy has that count" in note for note in statistics.notes)
+
+
+@pytest.mark.parametrize("n_sets", [1, 5])
+def test_no_records_at_all(n_sets: int) -> None:
+    sets = ["MR", "CR", "SUBJ", "MPQA", "TREC"][:n_sets]
+    main, *_ = table2([], SYSTEMS, sets, ["CR"])
+    assert main.n_missing == 3 * n_sets
+    assert all(row[2].text == "missing" for row in main.rows)

@@ -1,0 +1,154 @@
+"""Probabilities and traces in numpy are those of torch, whatever the settings and the company."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adasent.errors import AdaSentError
+from adasent.runtime.network import Network
+from adasent.runtime.pyramid import NUMBA_CELLS, Compiler
+
+LENGTHS = [1, 2, 9, 3, 63, 9, 1, 31, 64, 2]
+SETTINGS = [
+    dict(
+        zip(
+            ("pooling", "activation", "local_gate", "level_gate", "classifier_size"), v, strict=True
+        )
+    )
+    for v in itertools.product(
+        ("max", "mean"), ("tanh", "relu"), ("softmax", "mlp"), ("softmax", "mlp"), (0, 6)
+    )
+]
+
+
+def random_texts(lengths: list[int], n_words: int = 12) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    return [rng.integers(0, n_words, size=length) for length in lengths]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_same_as_torch(
+    make_pair: Callable[..., Any], settings: dict[str, Any], backend: str
+) -> None:
+    pair, texts = make_pair(**settings), random_texts(LENGTHS)
+    found = pair.network.probabilities(texts)
+    np.testing.assert_allclose(found, pair.torch_probabilities(texts), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 20, 50])
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_other_sizes(make_pair: Callable[..., Any], size: int, n_classes: int) -> None:
+    pair, texts = make_pair(hidden_size=size, n_classes=n_classes), random_texts([2, 70, 5])
+    found = pair.network.probabilities(texts)
+    np.testing.assert_allclose(found, pair.torch_probabilities(texts), rtol=0, atol=1e-6)
+
+
+def test_several_batches(make_pair: Callable[..., Any], backend: str) -> None:
+    pair = make_pair()
+    lengths = np.random.default_rng(0).integers(1, 30, size=150).tolist()
+    texts = random_texts(lengths)  # some thousand words: more than one batch
+    found = pair.network.probabilities(texts)
+    np.testing.assert_allclose(found, pair.torch_probabilities(texts), rtol=0, atol=1e-6)
+
+
+def test_company_and_order_change_nothing(make_pair: Callable[..., Any], backend: str) -> None:
+    network, texts = make_pair().network, random_texts(LENGTHS)
+    together = network.probabilities(texts)
+    np.testing.assert_allclose(network.probabilities(texts[::-1])[::-1], together, atol=1e-6)
+    for text, row in zip(texts, together, strict=True):
+        np.testing.assert_allclose(network.probabilities([text])[0], row, atol=1e-6)
+
+
+def test_no_texts(make_pair: Callable[..., Any]) -> None:
+    assert make_pair().network.probabilities([]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("settings", [{}, {"local_gate": "mlp", "pooling": "mean"}])
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_trace_is_what_torch_computed(
+    make_pair: Callable[..., Any], settings: dict[str, Any], length: int, backend: str
+) -> None:
+    pair, (ids,) = make_pair(**settings), random_texts([length])
+    trace = pair.network.trace([str(i) for i in ids], ids)
+    output = pair.torch_output([ids], keep_units=True)
+    expected = output.pyramid
+    assert trace.tokens == tuple(str(i) for i in ids)
+    assert (len(trace.units), len(trace.gates)) == (length, length - 1)
+    for found, wanted in zip(
+        (*trace.units, *trace.gates), (*expected.units, *expected.gates), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(trace.levels, expected.levels.data.numpy(), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(trace.beliefs, output.log_beliefs[0].exp().numpy(), atol=1e-6)
+    np.testing.assert_allclose(trace.level_log_probs, output.level_log_probs[0].numpy(), atol=1e-5)
+    np.testing.assert_allclose(trace.level_probabilities, np.exp(trace.level_log_probs))
+    np.testing.assert_allclose(
+        trace.probabilities, pair.network.probabilities([ids])[0], rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        trace.beliefs @ trace.level_probabilities, trace.probabilities, rtol=0, atol=1e-12
+    )
+
+
+def test_overflow_is_an_error_and_never_nan(make_pair: Callable[..., Any], backend: str) -> None:
+    pair = make_pair(activation="relu")
+    tensors = pair.tensors | {"projection.weight": np.full((7, 5), 3e38, dtype=np.float32)}
+    network = Network(pair.config, pair.table, tensors)
+    for use in (network.probabilities, lambda texts: network.trace("", texts[0])):
+        with pytest.raises(AdaSentError, match="the network overflows on these texts"):
+            use([np.array([3, 4, 5])])
+
+
+def test_memory_grows_with_the_words_not_the_cells(make_pair: Callable[..., Any]) -> None:
+    network = make_pair(hidden_size=20).network
+    peaks = []
+    for length in (500, 1000):
+        texts = random_texts([length])
+        tracemalloc.start()
+        network.probabilities(texts)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2.2 * peaks[0]
+    assert peaks[1] < 1000 * 20 * 4 * 30  # all units would be 500 rows a word
+
+
+# -- numba or not --------------------------------------------------------------------------------
+
+CELLS = "adasent.pyramid.cells"
+MANY = np.full(NUMBA_CELLS, 20)
+SOME = np.ones(NUMBA_CELLS * 2 // 5, dtype=np.int64)  # a cell each
+
+
+def test_numba_is_started_when_it_pays(
+    make_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.delitem(sys.modules, "numba")  # as in a process that has not imported it yet
+    composition, compiler = make_pair().network.composition, Compiler()
+    assert [compiler.cells(composition, SOME) for _ in range(2)] == [None, None]
+    assert compiler.cells(composition, SOME).__name__ == CELLS  # all calls together
+
+
+def test_numba_is_used_once_it_is_there(make_pair: Callable[..., Any]) -> None:
+    pytest.importorskip("numba")
+    assert Compiler().cells(make_pair().network.composition, MANY[:1]).__name__ == CELLS
+
+
+def test_numba_is_not_used_for_an_mlp_gate(make_pair: Callable[..., Any]) -> None:
+    assert Compiler().cells(make_pair(local_gate="mlp").network.composition, MANY) is None
+
+
+def test_numba_missing(make_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    import adasent.pyramid
+
+    monkeypatch.delattr(adasent.pyramid, "cells", raising=False)
+    monkeypatch.setitem(sys.modules, CELLS, None)  # its import now fails
+    assert Compiler().cells(make_pair().network.composition, MANY) is None
