@@ -36,8 +36,8 @@ def results(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folds, one system that needs no training, toy texts."""
-    systems = {"adasent": SystemSpec("adasent", "AdaSent", {"rate": [1, 2, 3]}, table3=True)}
-    plan = Experiments(Protocol(n_folds=2, n_settings=2, n_draws=2), systems)
+    system = SystemSpec("adasent", "AdaSent", variants=({"rate": 2},), space={"rate": [1, 2, 3]})
+    plan = Experiments(Protocol(n_folds=2, n_settings=2, n_draws=2), {"adasent": system})
     monkeypatch.setattr(specs, "experiments", lambda: plan)
     monkeypatch.setattr(tasks.Tasks.__init__, "__defaults__", (None, toy_corpus))
     monkeypatch.setattr(run, "registry_make", lambda system, **settings: EarlyRule(**settings))

@@ -19,8 +19,8 @@ def plan() -> Experiments:
     return Experiments(
         Protocol(n_folds=5, n_settings=2, n_draws=3, grouped=("CR", "TREC")),
         {
-            "grconv": SystemSpec("grconv", "GrConv", space, table3=True),
-            "adasent": SystemSpec("adasent", "AdaSent", space, table3=True),
+            name: SystemSpec(name, title, variants=({"rate": 4},), space=space)
+            for name, title in {"grconv": "GrConv", "adasent": "AdaSent"}.items()
         },
     )
 

@@ -94,7 +94,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     monkeypatch.setattr(data_registry, "_entries", lambda: entries)
     plan = Experiments(
         Protocol(n_folds=4, n_settings=1),
-        {name: SystemSpec(name, name, {}) for name in ("adasent", "cbow")},
+        {name: SystemSpec(name, name) for name in ("adasent", "cbow")},
     )
     return Models(Tasks(plan, read=corpus), tmp_path / "models", make)
 

@@ -118,7 +118,7 @@ def test_vectors_are_read_once_and_pinned(plan: Experiments, tmp_path: Path) -> 
     path = tmp_path / "mine.bin"
     write_vectors(path, WordVectors(["good", "bad"], np.eye(2)))
     protocol = plan.protocol.__class__(n_folds=5, n_settings=2, vectors=(str(path),))
-    system = SystemSpec("adasent", "AdaSent", {"rate": [1, 2]}, vectors=True)
+    system = SystemSpec("adasent", "AdaSent", vectors=True, variants=({"rate": 1},))
     tasks = Tasks(Experiments(protocol, {"adasent": system}), read=toy_corpus)
     one, two = tasks.task(unit()), tasks.task(unit(fold=1))
     assert one.common["vectors"][0] is two.common["vectors"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -75,8 +76,17 @@ def test_names_in_any_form() -> None:
 def test_the_spec_changes_with_what_matters(plan: Experiments, toy_registry: None) -> None:
     one, two = plan.units("table2", ["MR"], ["adasent"])[:2]
     assert plan.spec(one, []) == plan.spec(two, [])  # the fold is not part of it
-    other = Experiments(plan.protocol.__class__(n_folds=5, n_settings=3), plan.systems)
+    other = Experiments(replace(plan.protocol, dev_fraction=0.2), plan.systems)
     assert other.spec(one, []) != plan.spec(one, [])
+    system = replace(plan.systems["adasent"], variants=({"rate": 9},))
+    other = Experiments(plan.protocol, {"adasent": system})
+    assert other.spec(one, []) != plan.spec(one, [])
+
+
+def test_systems_must_try_as_many_settings(plan: Experiments) -> None:
+    system = replace(plan.systems["adasent"], variants=())
+    with pytest.raises(ConfigError, match="tries 2 settings, the defaults among them; got 0"):
+        Experiments(plan.protocol, {"adasent": system})
 
 
 def test_a_space_that_is_too_small(plan: Experiments) -> None:

@@ -19,9 +19,9 @@ from adasent.experiments.table3 import table3
 from experiment_cases import made_up
 
 SYSTEMS = [
-    SystemSpec("mnb", "MNB", {}),
-    SystemSpec("cbow", "cBoW", {}, table3=True),
-    SystemSpec("adasent", "AdaSent", {}, table3=True),
+    SystemSpec("mnb", "MNB"),
+    SystemSpec("cbow", "cBoW", space={"rate": [1]}),
+    SystemSpec("adasent", "AdaSent", space={"rate": [1]}),
 ]
 
 

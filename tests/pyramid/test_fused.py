@@ -7,6 +7,7 @@ interpreter. Whatever the kernels allocate is poisoned first: NaN, or an index f
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -334,6 +335,45 @@ def test_says_why_it_is_unavailable() -> None:
         PyramidWeights(*[w.float() for w in random_weights(4)[:6]]),
     )
     assert fused_unavailable(words, weights) == "words are on cpu, the kernel needs CUDA"
+
+
+@pytest.mark.parametrize(
+    ("capability", "found", "reason"),
+    [
+        ((7, 5), True, "the kernel needs a GPU of compute capability 8.0 or later"),
+        ((9, 0), False, "triton is not installed"),
+        ((9, 0), True, None),
+    ],
+)
+def test_says_whether_a_gpu_will_do(
+    capability: tuple[int, int], found: bool, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = SimpleNamespace(is_cuda=True, device="cuda", shape=(1, 2, 4), dtype=torch.float32)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(fused.importlib.util, "find_spec", lambda name: name if found else None)
+    assert fused_unavailable(words, _float_weights(4)) == reason  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("size", "precision", "major", "shared", "fits"),
+    [
+        (128, "tf32", 9, 232448, True),
+        (256, "tf32", 9, 232448, False),  # twice 256 KB
+        (128, "ieee", 9, 232448, False),  # not by the matrix units
+        (128, "tf32", 9, 101376, False),
+        (128, "tf32", 8, 232448, False),  # not Hopper
+    ],
+)
+def test_weights_stay_in_shared_memory_where_they_fit(
+    size: int, precision: str, major: int, shared: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    properties = SimpleNamespace(major=major, shared_memory_per_block_optin=shared)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    words = SimpleNamespace(shape=(50, 50, 9, size), device=torch.device("cuda"))
+    options = fused.Options(False, False, precision, torch.float32, True, None, None)
+    tiling = fused.choose_tiling(words, options)  # type: ignore[arg-type]
+    assert tiling.resident is fits
+    assert tiling.group == 4
 
 
 @pytest.mark.parametrize(

@@ -30,17 +30,23 @@ class SystemSpec:
     ----------
     vectors
         Whether it takes the protocol's word vectors and epochs.
-    table3
-        Whether the paper's Table 3 has it.
+    variants
+        Settings that are tried in Table 2 beside the defaults.
     space
-        Values to draw from, by the name of the setting.
+        Values to draw the settings of Table 3 from, by the name of the setting; empty for a
+        system that the paper's Table 3 does not have.
     """
 
     name: str
     title: str
-    space: dict[str, list[Any]]
     vectors: bool = False
-    table3: bool = False
+    variants: tuple[Setting, ...] = ()
+    space: dict[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def table3(self) -> bool:
+        """Whether it has a row in Table 3."""
+        return bool(self.space)
 
     def draws(self, n: int, seed: int) -> list[Setting]:
         """That many different settings out of the space."""
@@ -98,7 +104,15 @@ class Experiments:
     """The protocol and the systems it is applied to."""
 
     protocol: Protocol
-    systems: dict[str, SystemSpec] = field(default_factory=dict)
+    systems: dict[str, SystemSpec]
+
+    def __post_init__(self) -> None:
+        for system in self.systems.values():
+            if 1 + len(system.variants) != self.protocol.n_settings:
+                raise ConfigError(
+                    f"{system.name}: every system tries {self.protocol.n_settings} settings, the "
+                    f"defaults among them; got {len(system.variants)} variants"
+                )
 
     def system(self, name: str) -> SystemSpec:
         """By its name in the registry or in the paper, in any letter case."""
@@ -135,7 +149,7 @@ class Experiments:
         if unit.table == "table3":
             # One seed for all systems: those with equal spaces are compared on equal settings.
             return [system.draws(protocol.n_draws, seed=0)[unit.seed]]
-        return [{}, *system.draws(protocol.n_settings - 1, seed=0)]
+        return [{}, *(dict(variant) for variant in system.variants)]
 
     def spec(self, unit: Unit, vectors: Sequence[dict[str, str]]) -> dict[str, Any]:
         """What the record of the unit says of how it was made; equal specs are the same work.
@@ -182,5 +196,8 @@ def experiments() -> Experiments:
     protocol: dict[str, Any] = values["protocol"]
     for name in ("vectors", "grouped"):
         protocol[name] = tuple(protocol[name])
-    systems = {name: SystemSpec(name, **table) for name, table in values["systems"].items()}
+    systems = {}
+    for name, table in values["systems"].items():
+        variants = tuple(table.pop("variants"))
+        systems[name] = SystemSpec(name, variants=variants, **table)
     return Experiments(Protocol(**protocol), systems)

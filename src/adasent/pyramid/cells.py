@@ -25,21 +25,26 @@ from numba.extending import overload
 from adasent.pyramid.constants import RELU_CAP
 
 
-def _compiled(function: Any) -> Any:
-    """Compile for speed and keep the result on disk, where there is a place for it.
-
-    Sums may be reordered and products contracted; infinities and NaN keep their meaning. Division
-    by zero gives what numpy gives: a check for it would keep loops from being vectorised.
-    """
-    options = {
-        "fastmath": {"reassoc", "contract", "arcp", "nsz"},
-        "error_model": "numpy",
-        "nogil": True,
-    }
+def _keep(function: Any, **options: Any) -> Any:
+    """Compile and keep the result on disk, where there is a place for it."""
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder that can be written to
         return numba.njit(**options)(function)
+
+
+def _compiled(function: Any) -> Any:
+    """Compile for speed.
+
+    Sums may be reordered and products contracted; infinities and NaN keep their meaning. Division
+    by zero gives what numpy gives: a check for it would keep loops from being vectorised.
+    """
+    fast = {"reassoc", "contract", "arcp", "nsz"}
+    return _keep(function, fastmath=fast, error_model="numpy", nogil=True)
+
+
+def _threaded(function: Any) -> Any:
+    return _keep(function, parallel=True)
 
 
 _CAP = RELU_CAP
@@ -125,8 +130,10 @@ def _exp(values: Any) -> Any:
     return lambda values: _library_exp(values)
 
 
-# Row slices are taken so that inner loops index by d alone: an index with an offset could be
-# negative for all the compiler knows, and such a loop is not vectorised.
+# Two habits below are for the compiler. Row slices are taken so that inner loops index by d alone:
+# an index with an offset could be negative for all it knows, and such a loop is not vectorised. And
+# flags are None or True, because a branch on None is decided when compiling: loops for cases that
+# do not occur would slow down those that do.
 
 
 @_compiled
@@ -158,7 +165,6 @@ def _forward_strip(
     relu, maximum, strip, n_strips,
 ):  # fmt: skip
     size = below.shape[1]
-    keep_composed, keep_gates = composed.shape[0] > 0, gates.shape[0] > 0
     zero = below.dtype.type(0)
     cap = below.dtype.type(_CAP)
     own_gates = np.empty((3, counts[1]), below.dtype)
@@ -175,37 +181,43 @@ def _forward_strip(
         )
         for i in range(strip, n, n_strips):
             left, right, cell = left_block + i, right_block + i, cell_block + i
-            p_left, p_right = product[left, :size], product[right, size : 2 * size]
+            p_left, p_right = product[left, :size], product[right, size:]
             h_left, h_right, h = below[left], below[right], above[cell]
             w0, w1, w2 = own_gates[0, i], own_gates[1, i], own_gates[2, i]
-            if keep_gates:
-                gates[cell, 0], gates[cell, 1], gates[cell, 2] = w0, w1, w2
-            if relu:
-                for d in range(size):
-                    c = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
-                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
+            if composed is None:
+                if relu is None:
+                    for d in range(size):
+                        c = tanh(p_left[d] + p_right[d] + compose_bias[d])
+                        h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
+                else:
+                    for d in range(size):
+                        c = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
+                        h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
             else:
-                for d in range(size):
-                    c = tanh(p_left[d] + p_right[d] + compose_bias[d])
-                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
-            if keep_composed:
                 kept = composed[cell]
+                if relu is None:
+                    for d in range(size):
+                        kept[d] = tanh(p_left[d] + p_right[d] + compose_bias[d])
+                else:
+                    for d in range(size):
+                        kept[d] = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
                 for d in range(size):
-                    x = p_left[d] + p_right[d] + compose_bias[d]
-                    kept[d] = min(max(x, zero), cap) if relu else tanh(x)
+                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * kept[d]
+            if gates is not None:
+                gates[cell, 0], gates[cell, 1], gates[cell, 2] = w0, w1, w2
             row = pooled[i]
             if j == 0:
                 for d in range(size):
                     row[d] = h[d]
-            elif maximum:
-                for d in range(size):
-                    row[d] = max(row[d], h[d])
-            else:
+            elif maximum is None:
                 for d in range(size):
                     row[d] += h[d]
+            else:
+                for d in range(size):
+                    row[d] = max(row[d], h[d])
         left_block = right_block
         cell_block += n
-    if not maximum:
+    if maximum is None:
         _divide_by_units(pooled, counts[1:], strip, n_strips)
 
 
@@ -232,52 +244,73 @@ def _pool_strip(level, counts, pooled, maximum, strip, n_strips):
             if j == 0:
                 for d in range(size):
                     row[d] = h[d]
-            elif maximum:
-                for d in range(size):
-                    row[d] = max(row[d], h[d])
-            else:
+            elif maximum is None:
                 for d in range(size):
                     row[d] += h[d]
+            else:
+                for d in range(size):
+                    row[d] = max(row[d], h[d])
         block += counts[j]
-    if not maximum:
+    if maximum is None:
         _divide_by_units(pooled, counts, strip, n_strips)
 
 
 @_compiled
-def _pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level, strip, n_strips):
+def _share_maximum(level, counts, pooled, d_pooled, ties, d_level, strip, n_strips):
+    """The gradient at a maximum, shared by the units that are equal to it."""
     size = level.shape[1]
-    n_blocks = len(counts)
-    if maximum:
-        block = 0
-        for j in range(n_blocks):
-            for i in range(strip, counts[j], n_strips):
-                h, row, tie = level[block + i], pooled[i], ties[i]
-                if j == 0:
-                    for d in range(size):
-                        tie[d] = h[d] == row[d]
-                else:
-                    for d in range(size):
-                        tie[d] += h[d] == row[d]
-            block += counts[j]
-    else:
-        n_units = n_blocks
-        for i in range(strip, counts[0], n_strips):
-            while counts[n_units - 1] <= i:
-                n_units -= 1
-            for d in range(size):
-                ties[i, d] = n_units
+    zero, one = level.dtype.type(0), level.dtype.type(1)
     block = 0
-    for j in range(n_blocks):
+    for j in range(len(counts)):
         for i in range(strip, counts[j], n_strips):
-            out, g, tie = d_level[block + i], d_pooled[i], ties[i]
-            if maximum:
-                h, row = level[block + i], pooled[i]
+            h, row, tie = level[block + i], pooled[i], ties[i]
+            if j == 0:
                 for d in range(size):
-                    out[d] = g[d] / tie[d] if h[d] == row[d] else out.dtype.type(0)
+                    tie[d] = one if h[d] == row[d] else zero
             else:
                 for d in range(size):
-                    out[d] = g[d] / tie[d]
+                    tie[d] += one if h[d] == row[d] else zero
         block += counts[j]
+    for i in range(strip, counts[0], n_strips):
+        tie, g = ties[i], d_pooled[i]
+        for d in range(size):
+            tie[d] = g[d] / tie[d]
+    block = 0
+    for j in range(len(counts)):
+        for i in range(strip, counts[j], n_strips):
+            h, row, share, out = level[block + i], pooled[i], ties[i], d_level[block + i]
+            for d in range(size):
+                out[d] = share[d] if h[d] == row[d] else zero
+        block += counts[j]
+
+
+@_compiled
+def _share_mean(counts, d_pooled, ties, d_level, strip, n_strips):
+    """The gradient at a mean, an equal part for each unit."""
+    size = d_level.shape[1]
+    n_units = len(counts)
+    for i in range(strip, counts[0], n_strips):
+        while counts[n_units - 1] <= i:
+            n_units -= 1
+        scale = d_level.dtype.type(1) / d_level.dtype.type(n_units)
+        share, g = ties[i], d_pooled[i]
+        for d in range(size):
+            share[d] = scale * g[d]
+    block = 0
+    for j in range(len(counts)):
+        for i in range(strip, counts[j], n_strips):
+            share, out = ties[i], d_level[block + i]
+            for d in range(size):
+                out[d] = share[d]
+        block += counts[j]
+
+
+@_compiled
+def _pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level, strip, n_strips):
+    if maximum is None:
+        _share_mean(counts, d_pooled, ties, d_level, strip, n_strips)
+    else:
+        _share_maximum(level, counts, pooled, d_pooled, ties, d_level, strip, n_strips)
 
 
 @_compiled
@@ -321,12 +354,12 @@ def _backward_strip(
             gate_bias[1] += g1
             gate_bias[2] += g2
             p_left, p_right = d_product[left, :size], d_product[right, size : 2 * size]
-            if relu:
-                for d in range(size):
-                    p_left[d] = w2 * g[d] if zero < c[d] < cap else zero
-            else:
+            if relu is None:
                 for d in range(size):
                     p_left[d] = w2 * g[d] * (one - c[d] * c[d])
+            else:
+                for d in range(size):
+                    p_left[d] = w2 * g[d] if zero < c[d] < cap else zero
             for d in range(size):
                 p_right[d] = p_left[d]
             for d in range(size):
@@ -340,7 +373,7 @@ def _backward_strip(
         cell_block += above
 
 
-@numba.njit(parallel=True, cache=True)
+@_threaded
 def _forward_threads(
     below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
     relu, maximum, n_strips,
@@ -352,7 +385,16 @@ def _forward_threads(
         )  # fmt: skip
 
 
-@numba.njit(parallel=True, cache=True)
+@_compiled
+def _backward_one(
+    below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
+    d_bias, relu,
+):  # fmt: skip
+    _pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, 0, 1)
+    _backward_strip(below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, 0, 1)
+
+
+@_threaded
 def _backward_threads(
     below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
     d_bias, relu, n_strips,
@@ -375,8 +417,8 @@ def level_forward(
     counts: np.ndarray,
     above: np.ndarray,
     pooled: np.ndarray,
-    composed: np.ndarray,
-    gates: np.ndarray,
+    composed: np.ndarray | None,
+    gates: np.ndarray | None,
     *,
     relu: bool,
     maximum: bool,
@@ -395,7 +437,7 @@ def level_forward(
     above, pooled
         Filled: (cells, D), and (sentences that reach the level, D).
     composed, gates
-        Filled for the backward pass, (cells, D) and (cells, 3); without rows they are not kept.
+        Filled for the backward pass, (cells, D) and (cells, 3); None where they are not wanted.
     maximum
         Pool by maximum rather than mean.
     n_strips
@@ -403,7 +445,7 @@ def level_forward(
     """
     arguments = (
         below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
-        relu, maximum,
+        relu or None, maximum or None,
     )  # fmt: skip
     if n_strips == 1:
         _forward_strip(*arguments, 0, 1)
@@ -413,7 +455,7 @@ def level_forward(
 
 def pool(level: np.ndarray, counts: np.ndarray, pooled: np.ndarray, *, maximum: bool) -> None:
     """Fill ``pooled`` (sentences, D) from the units of a level packed with ``counts``."""
-    _pool_strip(level, counts, pooled, maximum, 0, 1)
+    _pool_strip(level, counts, pooled, maximum or None, 0, 1)
 
 
 def pool_backward(
@@ -433,7 +475,7 @@ def pool_backward(
     ties
         Scratch, (sentences, D).
     """
-    _pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level, 0, 1)
+    _pool_backward_strip(level, counts, pooled, d_pooled, maximum or None, ties, d_level, 0, 1)
 
 
 def level_backward(
@@ -470,13 +512,10 @@ def level_backward(
         Added to: (n_strips, D + 3), composition and gates side by side.
     """
     arguments = (
-        below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below,
-        d_product, d_bias, relu,
+        below, pooled, d_pooled, maximum or None, ties, composed, gates, counts, d_above, d_below,
+        d_product, d_bias, relu or None,
     )  # fmt: skip
     if n_strips == 1:
-        _pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, 0, 1)
-        _backward_strip(
-            below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, 0, 1
-        )
+        _backward_one(*arguments)
     else:
         _backward_threads(*arguments, n_strips)

@@ -48,7 +48,9 @@ def pyramid_cpu(
     )
     inputs = (words, matrices, weights.compose_bias, weights.gate_bias)
     differentiable = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
-    how = _How(activation == "relu", pooling == "max", differentiable and not recompute)
+    how = _How(
+        activation == "relu", pooling == "max", differentiable, differentiable and not recompute
+    )
     levels: Tensor = _PyramidOnCpu.apply(lengths, *inputs, how, _Tape())  # type: ignore[no-untyped-call]
     return levels
 
@@ -57,6 +59,7 @@ def pyramid_cpu(
 class _How:
     relu: bool
     maximum: bool
+    differentiable: bool
     keep: bool  # keep every cell of the forward pass for the backward pass
 
 
@@ -92,8 +95,8 @@ class _Level(NamedTuple):
     """Everything the backward pass asks of a level t >= 2."""
 
     units: Tensor  # (cells, D)
-    composed: Tensor  # (cells, D)
-    gates: Tensor  # (cells, 3)
+    composed: Tensor | None  # (cells, D), if kept
+    gates: Tensor | None  # (cells, 3), if kept
 
 
 class _Tape:
@@ -183,8 +186,10 @@ class _Climber:
         cells, size = self.layout.n_cells(t), below.shape[1]
         product = torch.mm(below, self.matrices.T, out=self.product[: len(below)])
         units = below.new_empty(cells, size)
-        composed = below.new_empty(cells if keep else 0, size)
-        gates = below.new_empty(cells if keep else 0, 3)
+        # Asked for even where it is not kept: compiled without it, the pass may round otherwise,
+        # and a recomputed unit must be equal to the maximum that it once was.
+        composed = below.new_empty(cells, size) if self.how.differentiable else None
+        gates = below.new_empty(cells, 3) if keep else None
         level_forward(
             below.numpy(),
             product.numpy(),
@@ -193,13 +198,13 @@ class _Climber:
             self.layout.counts[t - 2 :],
             units.numpy(),
             pooled.numpy(),
-            composed.numpy(),
-            gates.numpy(),
+            None if composed is None else composed.numpy(),
+            None if gates is None else gates.numpy(),
             relu=self.how.relu,
             maximum=self.how.maximum,
             n_strips=n_strips(units.numel()),
         )
-        return _Level(units, composed, gates)
+        return _Level(units, composed if keep else None, gates)
 
 
 class _Descent:
@@ -271,6 +276,8 @@ class _Descent:
 
     def _down(self, below: Tensor, level: _Level, t: int, gradient: Tensor) -> Tensor:
         """Gradient at level t - 1 from that at level t; adds to those at the weights."""
+        assert level.composed is not None
+        assert level.gates is not None
         climber = self.climber
         pooled = climber.layout.pooled(t - 1)
         d_below = torch.empty_like(below)

@@ -183,7 +183,8 @@ class _Forward(Function):
         options: Options,
     ) -> tuple[Tensor, ...]:
         weights = (compose_left, compose_right, compose_bias, gate_left, gate_right, gate_bias)
-        with torch.cuda.device_of(words):  # Triton launches on the current device
+        # Triton launches on the current device.
+        with torch.cuda.device_of(words):  # type: ignore[no-untyped-call]
             return _run_forward(words, lengths, weights, options)
 
     @staticmethod
@@ -219,7 +220,7 @@ class _Backward(Function):
     @staticmethod
     def forward(d_levels: Tensor, *args: Any) -> tuple[Tensor, ...]:
         *saved, options = args
-        with torch.cuda.device_of(d_levels):
+        with torch.cuda.device_of(d_levels):  # type: ignore[no-untyped-call]
             return _run_backward(d_levels, tuple(saved), options)
 
     @staticmethod

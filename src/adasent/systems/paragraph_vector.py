@@ -1,8 +1,8 @@
 """Paragraph Vector (Le & Mikolov 2014): a vector for each text, and logistic regression on top.
 
 Two models of gensim's ``Doc2Vec`` stand side by side: PV-DM, in which the vector of a text and the
-neighbours of a word predict it, and PV-DBOW, in which the vector alone does. Both learn by negative
-sampling.
+neighbours of a word predict it, and PV-DBOW, in which the vector alone does, trained together with
+skip-grams of the words. Both learn by negative sampling.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ParagraphVectorConfig(Settings):
     vector_size
         Numbers in the vector of a text, in each of the two models.
     window
-        PV-DM: words to each side that count as context.
+        Words to each side that count as context.
     negative
         Negative samples for each word.
     min_count
@@ -68,7 +68,7 @@ class ParagraphVectorConfig(Settings):
     negative: int = 5
     min_count: int = 1
     epochs: int = 20
-    learning_rate: float = 0.05
+    learning_rate: float = 0.025
     C: float = 0.1
 
     def __post_init__(self) -> None:
@@ -116,6 +116,9 @@ class DocumentModel:
         self.tables.build_vocab_from_freq(dict(counts))
         self._pass = doc2vec.train_document_dm if kind == "dm" else doc2vec.train_document_dbow
         self._buffers = ("work", "neu1") if kind == "dm" else ("work",)
+        # PV-DBOW has no use for word vectors, but the weights it predicts with are better for being
+        # shared with a skip-gram model of the words.
+        self._learn = {} if kind == "dm" else {"train_words": True}
 
     def train(self, tokens: Tokens) -> None:
         """Learn the vectors of words from texts; those of the texts are not kept.
@@ -126,7 +129,7 @@ class DocumentModel:
         n_texts, size = len(tokens), self._config.vector_size
         rng = np.random.default_rng(self._seed)
         vectors = (rng.random((n_texts, size), dtype=np.float32) * 2 - 1) / size
-        step = self._step(vectors)
+        step = self._step(vectors, **self._learn)
         rates = iter(self._rates(n_texts * self._config.epochs))
         for _ in range(self._config.epochs):
             for i in rng.permutation(n_texts).tolist():
@@ -281,7 +284,7 @@ class ParagraphVectorClassifier(ShallowClassifier):
         negative: int = 5,
         min_count: int = 1,
         epochs: int = 20,
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.025,
         C: float = 0.1,
         unlabelled: Any = None,
         tokenizer: str | Tokenizer = "words",
