@@ -85,7 +85,11 @@ def random_case(
     padding = torch.arange(n_words, device=DEVICE) >= counts[..., None]
     words = words.masked_fill(padding[..., None], float("nan"))
     shapes = [(size, size), (size, size), (size,), (3, size), (3, size), (3,)]
-    return words, counts, [draw(*shape) / shape[-1] ** 0.5 for shape in shapes]
+    weights = [draw(*shape) / shape[-1] ** 0.5 for shape in shapes]
+    # Two matrices of this size keep the size of a unit, as those of a network at its start do.
+    # Larger ones make the recurrence chaotic: rounding then grows with every level.
+    weights[:2] = [weight / 2 for weight in weights[:2]]
+    return words, counts, weights
 
 
 def outcome(

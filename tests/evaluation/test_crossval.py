@@ -150,7 +150,7 @@ def test_folds_finished_before_an_interrupt_are_kept(
             estimator.fit(*part)
         estimators[1].history_.interrupted = True
 
-    monkeypatch.setattr("adasent.estimator.fit_together", cut_short)
+    monkeypatch.setattr("adasent.neural.fit_together", cut_short)
     out = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         next(cross_validate(corpus, TINY, n_folds=3, out=out, stack=3))

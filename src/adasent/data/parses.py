@@ -8,12 +8,15 @@ as a whole, by a parser that has seen none of it (:meth:`Treebank.without`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from adasent.data.fetch import fetch
 from adasent.data.span_parser import SpanParser
-from adasent.data.trees import Treebank
+from adasent.data.trees import Treebank, read_trees
+from adasent.text.tokenize import get_tokenizer
 
 #: Benchmarks whose own trees are used. The bank holds nearly all of MR in both classes, and about
 #: half of the training questions of TREC, 47 to 55 % of each class. CR, SUBJ and MPQA are parsed.
@@ -49,3 +52,23 @@ def parse_texts(
         n_found += found is not None
         heights.append(parser(tokens) if found is None else found)
     return Parses(heights, n_found)
+
+
+#: Registered sets of trees.
+TREEBANKS = ("sst", "questionbank")
+
+
+@cache
+def treebank() -> Treebank:
+    """The registered treebanks together; fetched when first asked for."""
+    return Treebank(tree for name in TREEBANKS for path in fetch(name) for tree in read_trees(path))
+
+
+@cache
+def treebank_parser(tokenizer: str) -> SpanParser:
+    """A parser for the tokens of a named tokenizer, from the registered treebanks; half a minute.
+
+    It has seen all of them: to parse a set of which they hold one class more than another, fit a
+    parser on :meth:`Treebank.without` its texts.
+    """
+    return SpanParser.fit(treebank().examples(get_tokenizer(tokenizer)))

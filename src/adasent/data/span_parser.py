@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class SpanParser:
                 "pass the weights of a parser that was trained by this version"
             )
         self.weights = weights.astype(np.float32)
+        # Folds of one set parse the same sentences over and over.
+        self._known = lru_cache(maxsize=2**16)(self._heights)
 
     @classmethod
     def fit(cls, examples: Iterable[tuple[Sequence[str], np.ndarray]]) -> SpanParser:
@@ -71,6 +74,9 @@ class SpanParser:
 
     def __call__(self, tokens: Sequence[str]) -> np.ndarray:
         """Heights (n,) of the tree over n tokens; a text without tokens has one word."""
+        return self._known(tuple(tokens))
+
+    def _heights(self, tokens: tuple[str, ...]) -> np.ndarray:
         n = len(tokens)
         if n < 2:
             return np.zeros(1, dtype=np.int64)

@@ -150,7 +150,8 @@ def _run(
     n_folds: int,
 ) -> Iterator[FoldRecord]:
     """Train the jobs as one and test each."""
-    from adasent.estimator import AdaSentClassifier, fit_together
+    from adasent.estimator import AdaSentClassifier
+    from adasent.neural import fit_together
 
     estimators = [AdaSentClassifier(**settings | {"random_state": job.seed}) for job in jobs]
     parts = [(take(corpus.texts, j.fold.train), take(corpus.labels, j.fold.train)) for j in jobs]

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adasent.errors import DataError, require
+from adasent.errors import DataError
+from adasent.evaluation.significance import student_t
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,5 @@ def summarise(scores: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(1, mean, None, None, None)
     sd = statistics.stdev(scores)
-    stats = require("scipy.stats", "train", "an interval")
-    half = float(stats.t.ppf(0.975, n - 1)) * sd / n**0.5
+    half = student_t(0.975, n - 1) * sd / n**0.5
     return Summary(n, mean, sd, mean - half, mean + half)

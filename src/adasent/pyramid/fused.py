@@ -56,7 +56,7 @@ class Tiling:
     warps: int = 8
     backward_warps: int = 8
     stages: int = 1
-    cells: int = 32
+    cells: int = 64
     tile: int = 128
     weight_warps: int = 8
     weight_stages: int = 3

@@ -183,8 +183,8 @@ def build_level(
             counts,
             above.units,
             pooled,
-            above.units[:0],  # the composed part is for training
-            above.gates,
+            None,  # the composed part is for training
+            above.gates if len(above.gates) else None,
             relu=composition.relu,
             maximum=composition.maximum,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -47,9 +47,19 @@ class System(nn.Module):
         """The same from word vectors (B, T, d) on; ``noise`` while training."""
         raise NotImplementedError
 
+    def loss(self, output: Any, targets: Tensor) -> Tensor:
+        """(B,) loss of each sentence, from what ``classify`` gave; targets are (B, C)."""
+        return cross_entropy(output.log_probs, targets)
+
     def penalty(self) -> Tensor:
         """What the penalty's weight multiplies; nothing here."""
         return torch.zeros((), device=self.embedding.trained.device)
+
+
+def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
+    """(B,) negative log-likelihood of target distributions (B, C)."""
+    # A class of probability 0 adds nothing, also where its log probability is -inf.
+    return -torch.where(targets > 0, targets * log_probs, 0.0).sum(dim=1)
 
 
 def exists(vectors: Tensor, lengths: Tensor) -> Tensor:

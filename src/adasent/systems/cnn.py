@@ -97,4 +97,5 @@ class Cnn(System):
         if not self.config.max_norm:
             return weight
         norms = weight.detach().norm(dim=1, keepdim=True)
-        return weight * (self.config.max_norm / norms.clamp(min=self.config.max_norm))
+        limited: Tensor = weight * (self.config.max_norm / norms.clamp(min=self.config.max_norm))
+        return limited

@@ -23,11 +23,14 @@ class Examples:
         (N, C) probabilities: one-hot for labels, anything that sums to 1 for soft targets.
     weights
         (N,) non-negative weight of each text in the loss.
+    heights
+        N trees, one whole number a word (:mod:`adasent.data.trees`); None for systems without.
     """
 
     ids: list[np.ndarray]
     targets: np.ndarray
     weights: np.ndarray
+    heights: list[np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -39,7 +42,12 @@ class Examples:
 
     def take(self, rows: np.ndarray) -> Examples:
         """The given rows, in that order."""
-        return Examples([self.ids[i] for i in rows], self.targets[rows], self.weights[rows])
+        return Examples(
+            [self.ids[i] for i in rows],
+            self.targets[rows],
+            self.weights[rows],
+            None if self.heights is None else [self.heights[i] for i in rows],
+        )
 
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """All rows as one padded batch: ids, lengths, targets, weights."""

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from adasent.nn import Noise
-from adasent.systems.base import System
-
-
-def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
-    """(B,) negative log-likelihood of target distributions (B, C)."""
-    # A class of probability 0 adds nothing, also where its log probability is -inf.
-    return -torch.where(targets > 0, targets * log_probs, 0.0).sum(dim=1)
+from adasent.systems.base import Prediction, System, cross_entropy
 
 
 class Objective(nn.Module):
@@ -33,11 +26,12 @@ class Objective(nn.Module):
         key: Tensor,
         vector_rate: Tensor | None = None,
         hidden_rate: Tensor | None = None,
+        structure: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Word vectors (B, T, d) of a batch of which ``n_rows`` texts are real -> two scalars."""
         noise = Noise(key, vector_rate, hidden_rate)
-        log_probs = self.system.classify(vectors, lengths, noise).log_probs
-        loss = (cross_entropy(log_probs, targets) * weights).sum() / n_rows.clamp(min=1)
+        output = _classify(self.system, vectors, lengths, noise, structure)
+        loss = (self.system.loss(output, targets) * weights).sum() / n_rows.clamp(min=1)
         return loss, loss + penalty * self.system.penalty()
 
 
@@ -49,9 +43,26 @@ class Score(nn.Module):
         self.system = system
 
     def forward(
-        self, vectors: Tensor, lengths: Tensor, targets: Tensor, weights: Tensor
+        self,
+        vectors: Tensor,
+        lengths: Tensor,
+        targets: Tensor,
+        weights: Tensor,
+        structure: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Word vectors (B, T, d) -> two scalars."""
-        log_probs = self.system.classify(vectors, lengths).log_probs
+        log_probs = _classify(self.system, vectors, lengths, None, structure).log_probs
         hits = log_probs.argmax(dim=1) == targets.argmax(dim=1)
         return (cross_entropy(log_probs, targets) * weights).sum(), (hits * weights).sum()
+
+
+def _classify(
+    system: System,
+    vectors: Tensor,
+    lengths: Tensor,
+    noise: Noise | None,
+    structure: Tensor | None,
+) -> Prediction:
+    """Only a system that composes along trees is given them."""
+    trees = {} if structure is None else {"structure": structure}
+    return system.classify(vectors, lengths, noise, **trees)

@@ -149,8 +149,9 @@ class Stack:
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Losses (K,) and the gradients of dense weights (K, P) and word vectors (K, B, T, d)."""
         vectors = self._vectors(batch.ids).requires_grad_(self.fine_tune)
-        inputs = (vectors, *batch[1:], n_rows, self._penalty)
-        losses, totals = self._apply(self._objective, inputs, {"key": keys, **self._rates})
+        inputs = (vectors, batch.lengths, batch.targets, batch.weights, n_rows, self._penalty)
+        named = {"key": keys, **self._rates, **_trees(batch)}
+        losses, totals = self._apply(self._objective, inputs, named)
         leaves = [self.weights, vectors] if self.fine_tune else [self.weights]
         gradients = torch.autograd.grad(totals.sum(), leaves)
         return losses.detach(), gradients[0], gradients[1] if self.fine_tune else None
@@ -191,7 +192,8 @@ class Stack:
     def _validate(self, width: int, rows: Tensor) -> None:
         assert self.validation is not None
         batch = self.validation.batch(rows, width)
-        loss, hits = self._apply(self._score, (self._vectors(batch.ids), *batch[1:]), {})
+        inputs = (self._vectors(batch.ids), batch.lengths, batch.targets, batch.weights)
+        loss, hits = self._apply(self._score, inputs, _trees(batch))
         self._scores[0] += loss
         self._scores[1] += hits
 
@@ -306,6 +308,10 @@ def _round_width(width: int) -> int:
 def _round_size(size: int, most: int) -> int:
     """A power of two, or ``most``. Batches of long texts are small, and must stay so to fit."""
     return min(1 << (size - 1).bit_length(), most)
+
+
+def _trees(batch: StackedBatch) -> dict[str, Tensor]:
+    return {} if batch.structure is None else {"structure": batch.structure}
 
 
 def _with_fixed_words(fixed: Tensor, run: Run) -> tuple[Tensor, Examples]:

@@ -20,6 +20,7 @@ class StackedBatch(NamedTuple):
     lengths: Tensor  # (K, B)
     targets: Tensor  # (K, B, C)
     weights: Tensor  # (K, B)
+    structure: Tensor | None  # (K, B, T) heights of the trees
 
 
 class StackedExamples:
@@ -44,6 +45,7 @@ class StackedExamples:
         lengths = np.ones_like(starts)
         targets = np.zeros((*starts.shape, n_classes))
         weights = np.zeros(starts.shape)
+        heights = None if examples[0].heights is None else np.zeros_like(words)
         for k, one in enumerate(examples):
             n = len(one)
             lengths[k, :n] = one.lengths
@@ -51,11 +53,14 @@ class StackedExamples:
             words[k, 1 : 1 + one.lengths.sum()] = np.concatenate(one.ids)
             targets[k, :n] = one.targets
             weights[k, :n] = one.weights
+            if heights is not None and one.heights is not None:
+                heights[k, 1 : 1 + one.lengths.sum()] = np.concatenate(one.heights)
         self.words = torch.from_numpy(words).to(device)
         self.starts = torch.from_numpy(starts).to(device)
         self.lengths = torch.from_numpy(lengths).to(device)
         self.targets = torch.from_numpy(targets).to(device, dtype)
         self.weights = torch.from_numpy(weights).to(device, dtype)
+        self.heights = None if heights is None else torch.from_numpy(heights).to(device)
 
     def batch(self, rows: Tensor, width: int) -> StackedBatch:
         """The given rows (K, B) of each model, padded to ``width`` words."""
@@ -64,12 +69,21 @@ class StackedExamples:
         at = self.starts.gather(1, rows).unsqueeze(-1) + place  # (K, B, T)
         at = torch.where(place < lengths.unsqueeze(-1), at, 0)  # word 0 is padding
         ids = self.words.gather(1, at.flatten(1)).view(at.shape)
+        structure = None
+        if self.heights is not None:
+            structure = self.heights.gather(1, at.flatten(1)).view(at.shape)
         classes = rows.unsqueeze(-1).expand(-1, -1, self.targets.shape[-1])
         return StackedBatch(
-            ids, lengths, self.targets.gather(1, classes), self.weights.gather(1, rows)
+            ids,
+            lengths,
+            self.targets.gather(1, classes),
+            self.weights.gather(1, rows),
+            structure,
         )
 
     def keep(self, models: Tensor) -> None:
         """Drop all models but these."""
-        for name in ("words", "starts", "lengths", "targets", "weights"):
-            setattr(self, name, getattr(self, name).index_select(0, models))
+        for name in ("words", "starts", "lengths", "targets", "weights", "heights"):
+            tensor = getattr(self, name)
+            if tensor is not None:
+                setattr(self, name, tensor.index_select(0, models))

@@ -1,0 +1,56 @@
+"""Names of the twelve systems of the paper's Table 2 -> estimators with the same interface."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from adasent.errors import ConfigError, ModelFormatError, nearest, require
+
+#: Name -> (module, class). Imported when asked for: each needs its own packages.
+SYSTEMS: dict[str, tuple[str, str]] = {
+    "adasent": ("adasent.estimator", "AdaSentClassifier"),
+    "mnb": ("adasent.systems.nb", "MNBClassifier"),
+    "nbsvm": ("adasent.systems.nb", "NBSVMClassifier"),
+    "paragraph-vector": ("adasent.systems.paragraph_vector", "ParagraphVectorClassifier"),
+    "cbow": ("adasent.rivals", "CBowClassifier"),
+    "rnn": ("adasent.rivals", "RnnClassifier"),
+    "brnn": ("adasent.rivals", "BRnnClassifier"),
+    "grconv": ("adasent.rivals", "GrConvClassifier"),
+    "cnn": ("adasent.rivals", "CnnClassifier"),
+    "dcnn": ("adasent.rivals", "DcnnClassifier"),
+    "rae": ("adasent.rivals", "RaeClassifier"),
+    "mv-recnn": ("adasent.rivals", "MvRecNNClassifier"),
+}
+
+
+def find(system: str) -> Any:
+    """The estimator class of a system."""
+    if system not in SYSTEMS:
+        raise ConfigError(
+            f"unknown system {system!r}{nearest(system, list(SYSTEMS))}; "
+            f"there are {', '.join(SYSTEMS)}"
+        )
+    for package in ("torch", "sklearn"):
+        require(package, "train", f"the system {system}")
+    module, name = SYSTEMS[system]
+    return getattr(importlib.import_module(module), name)
+
+
+def make(system: str, **settings: Any) -> Any:
+    """An estimator of a system, not fitted."""
+    return find(system)(**settings)
+
+
+def load_system(folder: str | os.PathLike[str], **options: Any) -> Any:
+    """The saved model of any system as its estimator."""
+    path = Path(folder) / "config.json"
+    try:
+        header = json.loads(path.read_bytes())
+        system = header["system"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelFormatError(f"{path}: expected the configuration of a model: {error}") from error
+    return find(str(system)).load(folder, **options)
