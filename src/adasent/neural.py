@@ -49,6 +49,18 @@ VectorSource = str | os.PathLike[str] | WordVectors | Any
 _PREDICTION_BATCH = 128
 
 
+class Encoded(NamedTuple):
+    """Texts ready for a network of any shape."""
+
+    training: Examples
+    validation: Examples | None
+    table: np.ndarray  # (V, d) initial word vectors
+    classes: np.ndarray
+    encoder: TextEncoder
+    seed: int
+    n_texts: int
+
+
 class _Task(NamedTuple):
     """A fit that is ready to train, and what will be needed after it."""
 
@@ -152,7 +164,17 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation: tuple[Any, Any] | None = None,
     ) -> _Task:
         """Everything before training: checked, tokenised, encoded, with a fresh network."""
-        config = self._training_config()
+        return self._build(self._encode(X, y, sample_weight, validation))
+
+    def _encode(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Encoded:
+        """Texts and vectors as numbers. The settings of network and training play no part."""
+        self._training_config()
         texts, labels = check_examples(X, y)
         classes = np.unique(labels)
         if len(classes) == 1:
@@ -182,14 +204,6 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             min_count=self.min_count,
             extra=frequent_words(sources, self.extra_words),
         )
-        table = self._widen(_word_table(sources, vocabulary, self.vector_size, seed))
-        network = self.config_type(
-            n_trained=vocabulary.n_training,
-            n_fixed=len(vocabulary) - vocabulary.n_training,
-            n_classes=len(classes),
-            vector_size=table.shape[1],
-            **{name: getattr(self, name) for name in network_settings(self.config_type)},
-        )
         one_hot = np.eye(len(classes), dtype=np.float32)
         examples = Examples(
             [vocabulary.encode(row) for row in tokens],
@@ -202,16 +216,35 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if validation is not None:
             held_examples = self._encode_validation(validation, vocabulary, tokenizer, classes)
 
-        with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
-            torch.manual_seed(seed)
-            model = self.network_type(network)
-            model.embedding.set_vectors(torch.from_numpy(table))
-        return _Task(
-            Run(model, training, held_examples, config, seed),
+        return Encoded(
+            training,
+            held_examples,
+            _word_table(sources, vocabulary, self.vector_size, seed),
             classes,
             TextEncoder(tokenizer, vocabulary, self.max_words),
+            seed,
             len(texts),
         )
+
+    def _build(self, encoded: Encoded) -> _Task:
+        """A fresh network for texts that were encoded by an estimator of the same vectors."""
+        table = self._widen(encoded.table)
+        vocabulary = encoded.encoder.vocabulary
+        network = self.config_type(
+            n_trained=vocabulary.n_training,
+            n_fixed=len(vocabulary) - vocabulary.n_training,
+            n_classes=len(encoded.classes),
+            vector_size=table.shape[1],
+            **{name: getattr(self, name) for name in network_settings(self.config_type)},
+        )
+        with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
+            torch.manual_seed(encoded.seed)
+            model = self.network_type(network)
+            model.embedding.set_vectors(torch.from_numpy(table))
+        run = Run(
+            model, encoded.training, encoded.validation, self._training_config(), encoded.seed
+        )
+        return _Task(run, encoded.classes, encoded.encoder, encoded.n_texts)
 
     def _finish(self, task: _Task, history: History) -> Self:
         """Everything after training: the fitted attributes."""

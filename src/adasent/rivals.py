@@ -75,7 +75,7 @@ class RivalClassifier(NeuralClassifier):
                 *(inspect.Parameter(n, keyword, default=v) for n, v in defaults.items()),
             ]
         )
-        cls.__init__ = __init__  # type: ignore[method-assign]
+        cls.__init__ = __init__  # type: ignore[method-assign,assignment]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder; see ``docs/systems.md``."""

@@ -18,7 +18,7 @@ from adasent.errors import AdaSentWarning
 Run = Callable[..., Result]
 COMMANDS = [
     ["train"], ["evaluate"], ["crossval"], ["predict"],
-    ["data", "list"], ["data", "get"], ["data", "stats"],
+    ["data", "list"], ["data", "get"], ["data", "stats"], ["data", "audit"], ["reproduce"],
     ["vectors", "train"], ["vectors", "distill"], ["vectors", "info"],
 ]  # fmt: skip
 

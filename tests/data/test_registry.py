@@ -24,6 +24,8 @@ def test_corpora_are_the_entries_with_a_reader():
         "wiki-50d",
         "wiki-imdb-200d",
         "glove-100d",
+        "sst",
+        "questionbank",
     }
 
 

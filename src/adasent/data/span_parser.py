@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,10 @@ class SpanParser:
                 total += weights  # the average of all steps generalises better than the last
                 n_steps += 1
         return cls((total / n_steps).astype(np.float32))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SpanParser:
+        """Itself: nothing here changes, and a copy would have to parse everything anew."""
+        return self
 
     def __call__(self, tokens: Sequence[str]) -> np.ndarray:
         """Heights (n,) of the tree over n tokens; a text without tokens has one word."""

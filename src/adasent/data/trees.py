@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -195,6 +196,10 @@ class Treebank:
     def __init__(self, trees: Iterable[Tree]) -> None:
         self.trees = {key: tree for tree in trees if (key := _letters("".join(tree.words)))}
         self._sizes = {len(key) for key in self.trees}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Treebank:
+        """Itself: nothing here changes."""
+        return self
 
     def __len__(self) -> int:
         return len(self.trees)

@@ -60,7 +60,8 @@ class ParagraphVectorConfig(Settings):
     learning_rate
         Of the first step; it falls evenly to 0.0001.
     C
-        Inverse strength of the penalty of the logistic regression, on vectors of unit spread.
+        Inverse strength of the penalty of the logistic regression, on vectors whose root mean
+        square is 1.
     """
 
     vector_size: int = 100
@@ -68,7 +69,7 @@ class ParagraphVectorConfig(Settings):
     negative: int = 5
     min_count: int = 1
     epochs: int = 20
-    learning_rate: float = 0.025
+    learning_rate: float = 0.05
     C: float = 0.1
 
     def __post_init__(self) -> None:
@@ -175,7 +176,7 @@ class ParagraphModel(TextModel):
     dm, dbow
         The trained models.
     coef
-        (C, 2 d) weights of the vectors, PV-DM's first.
+        (C, 2 d) weights of the directions of the vectors, PV-DM's first.
     intercept
         (C,)
     """
@@ -284,7 +285,7 @@ class ParagraphVectorClassifier(ShallowClassifier):
         negative: int = 5,
         min_count: int = 1,
         epochs: int = 20,
-        learning_rate: float = 0.025,
+        learning_rate: float = 0.05,
         C: float = 0.1,
         unlabelled: Any = None,
         tokenizer: str | Tokenizer = "words",
@@ -334,27 +335,29 @@ def _word_counts(tokens: Tokens, min_count: int) -> dict[str, int]:
 
 
 def _infer_all(dm: DocumentModel, dbow: DocumentModel, tokens: Tokens) -> np.ndarray:
-    """(N, 2 d) vectors of texts, in double precision."""
-    pairs = [[dm.infer(text), dbow.infer(text)] for text in tokens]
-    return np.array(pairs, dtype=np.float64).reshape(len(tokens), -1)
+    """(N, 2 d) directions of the vectors of texts, in double precision.
+
+    Lengths are dropped: they tell how many words of a text are known, which of training texts are
+    all. The root mean square of a vector is 1; a text without a known word has zeros.
+    """
+    vectors = np.array([[dm.infer(text), dbow.infer(text)] for text in tokens], dtype=np.float64)
+    scale = np.sqrt(np.square(vectors).mean(axis=2, keepdims=True))  # (N, 2, 1)
+    directions: np.ndarray = vectors / np.where(scale > 0, scale, 1.0)
+    return directions.reshape(len(tokens), -1)
 
 
 def _regression(
     vectors: np.ndarray, examples: Examples, inverse_penalty: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(C, 2 d) weights and (C,) intercepts of a logistic regression on vectors."""
-    # The two models differ in scale, and the penalty must not tell them apart.
-    half = vectors.shape[1] // 2
-    spread = np.repeat([vectors[:, :half].std(), vectors[:, half:].std()], half)
-    spread[spread == 0] = 1.0
-    coef = np.zeros((examples.n_classes, 2 * half))
+    coef = np.zeros((examples.n_classes, vectors.shape[1]))
     intercept = examples.log_prior()
     present = np.unique(examples.targets)
     if len(present) > 1:
         regression = LogisticRegression(C=inverse_penalty, max_iter=1000)
-        regression.fit(vectors / spread, examples.targets, examples.weights)
-        rows, bias = regression.coef_ / spread, regression.intercept_
+        regression.fit(vectors, examples.targets, examples.weights)
+        rows, bias = regression.coef_, regression.intercept_
         if len(present) == 2:
-            rows, bias = np.outer([-0.5, 0.5], rows[0]), np.outer([-0.5, 0.5], bias)[:, 0]
+            rows, bias = np.concatenate([-rows, rows]) / 2, np.concatenate([-bias, bias]) / 2
         coef[present], intercept[present] = rows, bias
     return coef, intercept

@@ -1,0 +1,149 @@
+"""Many tasks in, a record for each out: networks trained as one on one device.
+
+The records are those of :func:`adasent.experiments.run.run_task`, but for rounding: the same parts,
+settings, seeds and rule of choice. Texts are encoded once for all systems and settings of a fold.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adasent.errors import AdaSentWarning
+from adasent.evaluation.records import FoldRecord
+from adasent.experiments.run import Trial, make_record
+from adasent.experiments.specs import Unit
+from adasent.experiments.store import Store
+from adasent.experiments.tasks import Task, Tasks
+from adasent.neural import Encoded, NeuralClassifier, network_settings
+from adasent.systems import registry
+from adasent.training.config import TrainingConfig
+from adasent.training.loop import default_device, train
+
+#: Models of a stack: more gain little and take memory.
+MOST = 60
+
+
+class TextsOnce:
+    """Encodes the texts of a fold for the first system that asks, and keeps them for the others."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, int, int], Encoded] = {}
+
+    def __call__(self, estimator: NeuralClassifier, task: Task) -> Encoded:
+        key = task.unit.data, task.unit.rule, task.unit.fold, task.unit.seed
+        if key not in self._kept:
+            if not any(known[:2] == key[:2] for known in self._kept):
+                self._kept.clear()  # of the set before
+            encoded = estimator._encode(*task.part(task.train), validation=task.part(task.dev))
+            self._kept[key] = encoded
+        encoded = self._kept[key]
+        trees = [_trees(estimator, task, part) for part in (task.train, task.dev)]
+        if trees[0] is None:
+            return encoded
+        assert encoded.validation is not None
+        return encoded._replace(
+            training=replace(encoded.training, heights=trees[0]),
+            validation=replace(encoded.validation, heights=trees[1]),
+        )
+
+
+def _trees(estimator: NeuralClassifier, task: Task, part: Any) -> list[np.ndarray] | None:
+    from adasent.text.encoder import tokenise
+    from adasent.text.tokenize import get_tokenizer
+
+    texts, _ = task.part(part)
+    tokens = tokenise(texts, get_tokenizer(estimator.tokenizer), estimator.max_words)
+    return estimator._parse(texts, tokens)
+
+
+def run_together(
+    units: Iterable[Unit], tasks: Tasks, store: Store, *, texts: TextsOnce | None = None
+) -> Iterator[tuple[Unit, FoldRecord]]:
+    """Run the units of networks that the store does not have, those alike in stacks.
+
+    Parameters
+    ----------
+    units
+        Best ordered by set, so that texts are encoded once.
+
+    Yields
+    ------
+    Each unit with its new record, when its stack is done.
+    """
+    texts = texts or TextsOnce()
+    missing = [task for unit in units if not store.has(unit, (task := tasks.task(unit)).key)]
+    groups: dict[Hashable, list[Task]] = {}
+    for task in missing:
+        groups.setdefault((task.unit.data, task.unit.rule, task.unit.system), []).append(task)
+    for group in groups.values():
+        size = max(1, MOST // len(group[0].settings))
+        for start in range(0, len(group), size):
+            part = group[start : start + size]
+            for task, record in zip(part, _run(part, texts), strict=True):
+                store.add(task.unit, record)
+                yield task.unit, record
+
+
+def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
+    """Every setting of every task at once; then each task's choice and test."""
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)
+        estimators: list[list[NeuralClassifier]] = [
+            [
+                registry.make(task.unit.system, **(task.common | setting))
+                for setting in task.settings
+            ]
+            for task in group
+        ]
+        for row in estimators:
+            _check_settings(row)
+        built = [
+            [estimator._build(texts(estimator, task)) for estimator in row]
+            for task, row in zip(group, estimators, strict=True)
+        ]
+        flat = [(i, j) for i, row in enumerate(built) for j in range(len(row))]
+        kinds: dict[Hashable, list[tuple[int, int]]] = {}
+        for i, j in flat:
+            kinds.setdefault(built[i][j].run.kind, []).append((i, j))
+        for members in kinds.values():
+            histories = train([built[i][j].run for i, j in members])
+            for (i, j), history in zip(members, histories, strict=True):
+                if history.interrupted:
+                    raise KeyboardInterrupt  # a run cut short is not a result
+                estimators[i][j]._finish(built[i][j], history)
+        seconds = (time.perf_counter() - started) / len(group)
+        records = []
+        for task, row in zip(group, estimators, strict=True):
+            trials = [_trial(estimator, seconds / len(row)) for estimator in row]
+            chosen = max(range(len(row)), key=lambda j: (trials[j].accuracy, -j))
+            predicted = row[chosen].predict(task.part(task.test)[0]).tolist()
+            device = f"{default_device()}, {len(flat)} models together"
+            records.append(
+                make_record(task, trials, chosen, predicted, seconds=seconds, device=device)
+            )
+    return records
+
+
+def _check_settings(row: list[NeuralClassifier]) -> None:
+    """Settings that change how texts are read cannot share them."""
+    free = {*network_settings(row[0].config_type)}
+    free |= set(TrainingConfig().to_dict())
+    first = row[0].get_params(deep=False)
+    for other in row[1:]:
+        values = other.get_params(deep=False)
+        changed = {n for n in first if n not in free and first[n] is not values[n] != first[n]}
+        assert not changed, f"settings of one unit read texts differently: {changed}"
+
+
+def _trial(estimator: NeuralClassifier, seconds: float) -> Trial:
+    history = estimator.history_
+    assert history.best_epoch is not None
+    accuracy = history.rows[history.best_epoch]["valid_accuracy"]
+    return Trial(accuracy, seconds, list(history.rows), history.best_epoch)

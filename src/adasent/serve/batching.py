@@ -1,0 +1,233 @@
+"""Texts of concurrent requests in, results out: computed together, in turns, in worker threads.
+
+No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
+closed at a cost, so that none takes long, and each waiting request adds one text a turn, so that a
+request of a thousand texts does not hold up one of a single text. A text too long for a batch goes
+to a thread of its own kind, the slow lane.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from threading import Condition, Thread
+from typing import Any, Protocol
+
+from adasent.serve.fair import FairQueue
+
+#: Cost at which a batch is closed, in squared words: 60 sentences of 22 words, some hundredth of a
+#: second. A text that costs more alone, from about 170 words on, is for the slow lane.
+BATCH_COST = 30_000
+
+
+class Task(Protocol):
+    """What is done with a text, in two steps, both in a worker thread."""
+
+    def prepare(self, text: str) -> tuple[Any, int]:
+        """What :meth:`run` needs to know of a text, and what it will cost in squared words."""
+
+    def run(self, prepared: Sequence[Any]) -> Sequence[Any]:
+        """A result for each prepared text."""
+
+
+class Observer(Protocol):
+    """Told of each batch, in the thread of the event loop."""
+
+    def __call__(self, n_texts: int, seconds: float) -> None:
+        """Texts of the batch, and how long it took."""
+
+
+class Batcher:
+    """Runs the tasks of requests in two threads.
+
+    Used from one event loop; only the computing itself is done elsewhere.
+
+    Parameters
+    ----------
+    batch_cost
+        Cost at which a batch is closed.
+    """
+
+    def __init__(self, observe: Observer | None = None, batch_cost: int = BATCH_COST) -> None:
+        self._observe = observe
+        self._jobs: set[_Job] = set()
+        slow = _Lane("adasent-slow", self._deliver, batch_cost)
+        self._lanes = [_Lane("adasent-quick", self._deliver, batch_cost, slow), slow]
+
+    def start(self) -> None:
+        """Begin to compute, for the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        for lane in self._lanes:
+            lane.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether all threads run."""
+        return all(lane.is_alive() for lane in self._lanes)
+
+    async def run(self, task: Task, texts: Sequence[str]) -> list[Any]:
+        """The result of a task for each text; cancelling it drops what is not yet computed.
+
+        Raises
+        ------
+        Exception
+            What the task raised for one of the texts, or what :meth:`abandon` was given.
+        """
+        job = _Job(self._loop.create_future(), len(texts))
+        self._jobs.add(job)
+        job.done.add_done_callback(lambda _: self._jobs.discard(job))
+        self._lanes[0].put(job, [_Item(job, i, task, text) for i, text in enumerate(texts)])
+        await job.done
+        return job.results
+
+    def abandon(self, error: Exception) -> None:
+        """Give up what is not computed yet: everyone who waits gets the error."""
+        for job in list(self._jobs):
+            job.fail(error)
+
+    async def stop(self, error: Exception) -> None:
+        """Abandon what waits and end the threads."""
+        self.abandon(error)
+        for lane in self._lanes:
+            lane.close()
+        for lane in self._lanes:
+            await asyncio.to_thread(lane.join)
+
+    def _deliver(self, batch: Sequence[_Item], outcomes: Sequence[Any], seconds: float) -> None:
+        """Hand over from a worker to the event loop, once a batch."""
+        self._loop.call_soon_threadsafe(self._settle, batch, outcomes, seconds)
+
+    def _settle(self, batch: Sequence[_Item], outcomes: Sequence[Any], seconds: float) -> None:
+        for item, outcome in zip(batch, outcomes, strict=True):
+            item.job.settle(item.index, outcome)
+        if self._observe is not None:
+            self._observe(len(batch), seconds)
+
+
+class _Job:
+    """The texts of one request. Changed in the event loop only; workers look whether it is done."""
+
+    def __init__(self, done: asyncio.Future[None], n_texts: int) -> None:
+        self.done = done
+        self.results: list[Any] = [None] * n_texts
+        self._n_left = n_texts
+
+    def settle(self, index: int, outcome: Any) -> None:
+        if isinstance(outcome, Exception):
+            self.fail(outcome)
+            return
+        self.results[index] = outcome
+        self._n_left -= 1
+        if not self._n_left and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: Exception) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class _Item:
+    """A text of a job, on its way."""
+
+    def __init__(self, job: _Job, index: int, task: Task, text: str) -> None:
+        self.job = job
+        self.index = index
+        self.task = task
+        self.text = text
+        self.prepared: Any = None
+        self.cost = 0  # not known until prepared
+
+    def prepare(self) -> None:
+        if not self.cost:
+            self.prepared, cost = self.task.prepare(self.text)
+            # Reading a text takes time too, about as long for a character as for a squared word.
+            self.cost = cost + len(self.text) + 1
+
+
+class _Lane(Thread):
+    """A worker: takes texts in turns, computes them together."""
+
+    def __init__(
+        self,
+        name: str,
+        deliver: Callable[[Sequence[_Item], Sequence[Any], float], None],
+        batch_cost: int,
+        slow: _Lane | None = None,
+    ) -> None:
+        # A daemon, so that a computation that never ends cannot keep the process from ending.
+        super().__init__(name=name, daemon=True)
+        self._deliver = deliver
+        self._batch_cost = batch_cost
+        self._slow = slow
+        self._queue: FairQueue[_Item] = FairQueue()
+        self._changed = Condition()
+        self._closed = False
+
+    def put(self, job: _Job, items: Iterable[_Item]) -> None:
+        with self._changed:
+            self._queue.put(job, items)
+            self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if self._closed:
+                    return
+            start = time.perf_counter()
+            batch, outcomes = self._gather()
+            outcomes += _compute(batch[len(outcomes) :])
+            if batch:
+                self._deliver(batch, outcomes, time.perf_counter() - start)
+
+    def _gather(self) -> tuple[list[_Item], list[Any]]:
+        """Texts for a batch; those that could not be prepared come first, with their errors."""
+        batch: list[_Item] = []
+        failed: list[_Item] = []
+        errors: list[Any] = []
+        cost = 0
+        while cost < self._batch_cost and (item := self._next()) is not None:
+            if item.job.done.done():  # the client is gone, or another text failed
+                continue
+            try:
+                item.prepare()
+            except Exception as error:  # whatever it is, the one who asked is told
+                failed.append(item)
+                errors.append(error)
+                continue
+            if self._slow is not None and item.cost > self._batch_cost:
+                cost += len(item.text)
+                self._slow.put(item.job, [item])
+                continue
+            batch.append(item)
+            cost += item.cost
+        return failed + batch, errors
+
+    def _next(self) -> _Item | None:
+        with self._changed:
+            return self._queue.pop() if self._queue else None
+
+
+def _compute(batch: Sequence[_Item]) -> list[Any]:
+    """A result or an exception for each text."""
+    outcomes: dict[_Item, Any] = {}
+    for task in dict.fromkeys(item.task for item in batch):
+        items = [item for item in batch if item.task is task]
+        outcomes.update(zip(items, _attempt(task, items), strict=True))
+    return [outcomes[item] for item in batch]
+
+
+def _attempt(task: Task, items: Sequence[_Item]) -> Sequence[Any]:
+    try:
+        return task.run([item.prepared for item in items])
+    except Exception as error:
+        if len(items) == 1:
+            return [error]
+        # One text must not fail those of others that happened to come at the same time.
+        return [outcome for item in items for outcome in _attempt(task, [item])]
