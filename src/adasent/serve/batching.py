@@ -200,10 +200,11 @@ class _Lane(Thread):
             except Exception as error:  # whatever it is, the one who asked is told
                 failed.append(item)
                 errors.append(error)
+                cost += len(item.text)
                 continue
             if self._slow is not None and item.cost > self._batch_cost:
-                cost += len(item.text)
                 self._slow.put(item.job, [item])
+                cost += len(item.text)
                 continue
             batch.append(item)
             cost += item.cost

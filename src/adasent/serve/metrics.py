@@ -10,6 +10,7 @@ from itertools import accumulate
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels = tuple[str, ...]
+Sample = tuple[str, list[tuple[str, str]], float]  # suffix of the name, labels, value
 
 
 class Metric:
@@ -28,12 +29,11 @@ class Metric:
         yield f"# TYPE {self.name} {self.kind}"
         for suffix, labels, value in self.samples():
             inside = ",".join(f'{key}="{_escape(text)}"' for key, text in labels)
-            yield f"{self.name}{suffix}{{{inside}}} {value:g}" if inside else (
-                f"{self.name}{suffix} {value:.17g}"
-            )
+            braced = f"{{{inside}}}" if inside else ""
+            yield f"{self.name}{suffix}{braced} {value!r}"
 
-    def samples(self) -> Iterator[tuple[str, list[tuple[str, str]], float]]:
-        """Suffix of the name, labels and value of each series."""
+    def samples(self) -> Iterator[Sample]:
+        """A sample for each series."""
         raise NotImplementedError
 
     def _named(self, values: Labels) -> list[tuple[str, str]]:
@@ -53,7 +53,7 @@ class Counter(Metric):
         """Count."""
         self._values[labels] += amount
 
-    def samples(self) -> Iterator[tuple[str, list[tuple[str, str]], float]]:
+    def samples(self) -> Iterator[Sample]:
         """One series for each combination of labels met so far."""
         for labels, value in sorted(self._values.items()):
             yield "", self._named(labels), value
@@ -68,7 +68,7 @@ class Gauge(Metric):
         super().__init__(name, text)
         self._read = read
 
-    def samples(self) -> Iterator[tuple[str, list[tuple[str, str]], float]]:
+    def samples(self) -> Iterator[Sample]:
         """The present value."""
         yield "", [], self._read()
 
@@ -97,7 +97,7 @@ class Histogram(Metric):
         self._counts[labels][bisect_left(self.bounds, value)] += 1
         self._sums[labels] += value
 
-    def samples(self) -> Iterator[tuple[str, list[tuple[str, str]], float]]:
+    def samples(self) -> Iterator[Sample]:
         """Cumulative buckets, sum and count."""
         bounds = [*(f"{bound:g}" for bound in self.bounds), "+Inf"]
         for labels, counts in sorted(self._counts.items()):

@@ -1,0 +1,207 @@
+"""A predictor in, the service out: an ASGI application with the page, the API and its metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from adasent import __version__
+from adasent.runtime.predictor import Predictor
+from adasent.serve import schemas
+from adasent.serve.batching import Batcher, Task
+from adasent.serve.instrument import Instrument
+from adasent.serve.limits import Gate, Limits, Refused
+from adasent.serve.metrics import CONTENT_TYPE, Metrics
+from adasent.serve.requests import read_texts, texts_model
+from adasent.serve.tasks import Explain, Predict
+
+STATIC = Path(__file__).parent / "static"
+
+_REASONS = {
+    400: "The body is not JSON in UTF-8.",
+    408: "The body came too slowly.",
+    413: "Too many texts, or one too long.",
+    415: "Not announced as JSON.",
+    422: "Not a list of texts that are not blank.",
+    503: "Too many requests wait, or the service stops; see Retry-After.",
+}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.Problem, "description": text} for status, text in _REASONS.items()
+}
+
+
+class Stopping(Refused):
+    """The answer to requests that the service gives up when it stops."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the service is stopping; try again when it is back", retry_after=5)
+
+
+class Service:
+    """The endpoints and what they share.
+
+    Parameters
+    ----------
+    name
+        What the page calls the model.
+    """
+
+    def __init__(self, predictor: Predictor, name: str, limits: Limits) -> None:
+        self.predictor = predictor
+        self.name = name
+        self.limits = limits
+        self.gate = Gate(limits)
+        self.metrics = Metrics(pending=lambda: self.gate.n_requests)
+        self.batcher = Batcher(self.metrics.batch)
+        self._predict = Predict(predictor)
+        self._explain = Explain(predictor, limits.max_explained_words)
+        self.predict_body = texts_model(limits.max_texts, limits.max_chars)
+        self.explain_body = texts_model(limits.max_explained, limits.max_chars)
+
+    @asynccontextmanager
+    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        """Threads run while the application does."""
+        self.batcher.start()
+        yield
+        await self.batcher.stop(Stopping())
+
+    async def predict(self, request: Request) -> Response:
+        """Label texts."""
+        results = await self._answer(request, self.predict_body, self._predict)
+        value = {"classes": self._predict.classes, "predictions": results}
+        return Response(json.dumps(value), media_type="application/json")
+
+    async def explain(self, request: Request) -> Response:
+        """Label texts and say which levels, phrases and words decided."""
+        results = await self._answer(request, self.explain_body, self._explain)
+        value = f'{{"explanations": [{", ".join(results)}]}}'
+        return Response(value, media_type="application/json")
+
+    async def _answer(self, request: Request, schema: type[BaseModel], task: Task) -> list[Any]:
+        with self.gate.admit() as admission:
+            texts = await read_texts(request, schema, self.limits, admission)
+            results = await _while_connected(request, self.batcher.run(task, texts))
+        self.metrics.texts.add(len(texts), request.url.path)
+        return results
+
+    async def model(self) -> schemas.Model:
+        """The model, and the limits of the service."""
+        encoder = self.predictor.encoder
+        return schemas.Model(
+            name=self.name,
+            version=__version__,
+            classes=self._predict.classes,
+            hidden_size=self.predictor.network.config.hidden_size,
+            n_vocabulary=len(encoder.vocabulary),
+            max_words=encoder.max_words,
+            n_texts=self.predictor.training_.get("n_texts"),
+            limits=schemas.Bounds(**asdict(self.limits)),
+        )
+
+    async def healthz(self) -> schemas.Health:
+        """Whether the service can answer."""
+        if not self.batcher.alive:
+            raise Refused(503, "the worker threads have ended; restart the service", retry_after=5)
+        return schemas.Health(status="ok")
+
+    async def prometheus(self) -> Response:
+        """Counts and times, in Prometheus' text format."""
+        return Response(self.metrics.render(), media_type=CONTENT_TYPE)
+
+
+def create_app(predictor: Predictor, name: str = "model", limits: Limits | None = None) -> FastAPI:
+    """The service as an ASGI application; ``app.state.service`` is the :class:`Service`."""
+    service = Service(predictor, name, limits or Limits())
+    app = FastAPI(
+        title="adasent",
+        version=__version__,
+        description="Classifies short texts, and shows at which phrase scale it decided.",
+        docs_url=None,  # FastAPI's own pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=service.lifespan,
+    )
+    app.state.service = service
+    for path, endpoint, body, answer in (
+        ("/v1/predict", service.predict, service.predict_body, schemas.Predictions),
+        ("/v1/explain", service.explain, service.explain_body, schemas.Explanations),
+    ):
+        app.add_api_route(
+            path,
+            endpoint,
+            methods=["POST"],
+            responses={200: {"model": answer}, **_PROBLEMS},
+            openapi_extra={"requestBody": _body(body)},
+        )
+    app.add_api_route("/v1/model", service.model)
+    app.add_api_route("/healthz", service.healthz, responses={503: _PROBLEMS[503]})
+    text = {"content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
+    app.add_api_route(
+        "/metrics", service.prometheus, responses={200: text}, response_class=Response
+    )
+    _add_pages(app)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _failure)
+    app.add_middleware(Instrument, metrics=service.metrics)
+    return app
+
+
+def _body(schema: type[BaseModel]) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema.model_json_schema()}}
+    return {"required": True, "content": content}
+
+
+def _add_pages(app: FastAPI) -> None:
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    async def docs() -> FileResponse:
+        return FileResponse(STATIC / "docs.html")
+
+    app.add_api_route("/", page, include_in_schema=False)
+    app.add_api_route("/docs", docs, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=STATIC))
+
+
+async def _while_connected(request: Request, work: Coroutine[Any, Any, list[Any]]) -> list[Any]:
+    """Do the work unless the client hangs up: nobody would read the result."""
+    working = asyncio.ensure_future(work)
+    # The body has been read: all that can still come is the end of the connection.
+    gone = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Refused(499, "the client is gone")
+        return working.result()
+    finally:
+        working.cancel()
+        gone.cancel()
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    after = error.retry_after
+    headers = {} if after is None else {"Retry-After": str(after)}
+    return JSONResponse({"error": error.reason}, error.status, headers)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    reason = f"{request.method} {request.url.path}: {error.detail}"
+    return JSONResponse({"error": reason}, error.status_code, error.headers)
+
+
+async def _failure(request: Request, error: Exception) -> Response:
+    # The server logs the traceback.
+    return JSONResponse({"error": f"internal error: {type(error).__name__}"}, 500)

@@ -1,0 +1,88 @@
+"""Runs the service until it is told to stop, and then answers what it has accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+
+from adasent.runtime.predictor import Predictor
+from adasent.runtime.threads import blas_threads
+from adasent.serve.app import Stopping, create_app
+from adasent.serve.limits import Limits
+from adasent.serve.tasks import warm_up
+
+#: Seconds for computing what is accepted, once told to stop; the rest is refused. And seconds more
+#: for clients to read their answers.
+GRACE = 10
+LAST = 5
+
+
+class Server(uvicorn.Server):
+    """uvicorn, but requests that would be cut off on stopping are told so."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._batcher = app.state.service.batcher
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=GRACE + LAST,
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening; wait for answers on their way."""
+        patience = asyncio.get_running_loop().call_later(GRACE, self._batcher.abandon, Stopping())
+        await super().shutdown(sockets)
+        patience.cancel()
+
+
+def serve(
+    predictor: Predictor,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    name: str = "model",
+    limits: Limits | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a model until interrupted.
+
+    Parameters
+    ----------
+    port
+        0 takes one that is free.
+    ready
+        Called with the address once connections are accepted.
+    """
+    with listen(host, port) as listening, blas_threads(1):
+        # One thread a product: the lanes and the event loop share the cores.
+        warm_up(predictor)
+        if ready is not None:
+            ready(address(listening))
+        Server(create_app(predictor, name, limits)).run([listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; OSError says what is in the way."""
+    family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return socket.create_server(where[:2], family=family, backlog=2048)
+
+
+def address(listening: socket.socket) -> str:
+    """The address of the page."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the host; a name counts as what it resolves to."""
+    found = {where[0] for *_, where in socket.getaddrinfo(host, None)}
+    return all(ipaddress.ip_address(str(each)).is_loopback for each in found)

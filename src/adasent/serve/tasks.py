@@ -1,0 +1,93 @@
+"""What the service does with a text: predict its label, or explain the prediction."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adasent.explain import explain
+from adasent.runtime.arrays import Ints
+from adasent.runtime.predictor import Predictor
+from adasent.serve.limits import Refused
+from adasent.text.tokenize import run_tokenizer
+
+#: An explanation costs so many predictions.
+EXPLAIN_COST = 3
+
+
+class Encoded(NamedTuple):
+    """A text to predict."""
+
+    ids: Ints
+    n_words: int  # before the cut at max_words
+
+
+class Predict:
+    """A text -> its prediction as a JSON value."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor = predictor
+        self.classes = predictor.classes_.tolist()
+
+    def prepare(self, text: str) -> tuple[Encoded, int]:
+        """Ids, and the words squared."""
+        encoder = self.predictor.encoder
+        tokens = run_tokenizer(encoder.tokenizer, text)
+        ids = encoder.vocabulary.encode(tokens[: encoder.max_words])
+        return Encoded(ids, len(tokens)), len(ids) ** 2
+
+    def run(self, prepared: Sequence[Encoded]) -> list[dict[str, Any]]:
+        """Label and probabilities of each text, and what was adapted in it."""
+        probabilities = self.predictor.network.probabilities([text.ids for text in prepared])
+        best = probabilities.argmax(axis=1).tolist()
+        return [
+            {
+                "label": self.classes[i],
+                "probabilities": row,
+                "n_words": text.n_words,
+                "truncated": text.n_words > len(text.ids) > 0,
+            }
+            for text, i, row in zip(prepared, best, probabilities.tolist(), strict=True)
+        ]
+
+
+class Explain:
+    """A text -> its explanation, written as JSON.
+
+    Parameters
+    ----------
+    max_words
+        Longer texts are refused.
+    """
+
+    def __init__(self, predictor: Predictor, max_words: int) -> None:
+        self.predictor = predictor
+        self.max_words = max_words
+
+    def prepare(self, text: str) -> tuple[str, int]:
+        """The text itself, and the cost of explaining it."""
+        n_words = len(run_tokenizer(self.predictor.encoder.tokenizer, text))
+        if n_words > self.max_words:
+            raise Refused(
+                413,
+                f"expected at most {self.max_words} words to explain, got {n_words}; "
+                "/v1/predict takes longer texts",
+            )
+        return text, EXPLAIN_COST * n_words**2
+
+    def run(self, prepared: Sequence[str]) -> list[str]:
+        """Explanations; written here, because that takes time that the event loop has not."""
+        return [json.dumps(found.to_dict()) for found in explain(self.predictor, list(prepared))]
+
+
+def warm_up(predictor: Predictor) -> None:
+    """Load and compile now what the first requests would else wait for."""
+    with contextlib.suppress(ImportError):  # numba is optional
+        import adasent.pyramid.cells  # noqa: F401
+    ids = np.zeros(3, dtype=np.int64)
+    predictor.network.probabilities([ids])
+    explain(predictor, ["a b c"])
