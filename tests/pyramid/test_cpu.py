@@ -189,6 +189,17 @@ def test_models_under_vmap_equal_models_alone() -> None:
             torch.testing.assert_close(got[k], want[k], rtol=1e-12, atol=1e-14)
 
 
+def test_models_under_vmap_keep_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside of vmap no tensor needs a gradient; the cells must be kept all the same."""
+    monkeypatch.setattr(cpu._Descent, "_recompute", None)
+    words = torch.randn(2, 1, 5, 4, dtype=torch.float64, requires_grad=True)
+    weights = random_weights(4)
+    lengths = torch.tensor([[5], [4]])
+    together = torch.vmap(lambda words, lengths: pyramid_cpu(words, lengths, weights))
+    together(words, lengths).sum().backward()
+    assert words.grad is not None
+
+
 def test_neighbours_order_and_padding_change_nothing() -> None:
     lengths, size = torch.tensor([3, 8, 1, 8, 5]), 6
     words, weights = random_words(lengths.tolist(), size), random_weights(size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from typing import Annotated
 
@@ -51,6 +52,7 @@ def serve(
 
     def ready(address: str) -> None:
         say(f"{model.resolve().name}: {address}  (Ctrl-C stops)")
+        sys.stdout.flush()  # also where a program waits for the address
 
     try:
         run(predictor, host, port, name=model.resolve().name, ready=ready)

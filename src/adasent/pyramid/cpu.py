@@ -9,7 +9,8 @@ are built again from the nearest one below.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Any, NamedTuple
 
@@ -47,10 +48,7 @@ def pyramid_cpu(
         [weights.compose_left, weights.compose_right, weights.gate_left, weights.gate_right]
     )
     inputs = (words, matrices, weights.compose_bias, weights.gate_bias)
-    differentiable = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
-    how = _How(
-        activation == "relu", pooling == "max", differentiable, differentiable and not recompute
-    )
+    how = _How(activation == "relu", pooling == "max", recompute, _differentiable(inputs))
     levels: Tensor = _PyramidOnCpu.apply(lengths, *inputs, how, _Tape())  # type: ignore[no-untyped-call]
     return levels
 
@@ -59,8 +57,17 @@ def pyramid_cpu(
 class _How:
     relu: bool
     maximum: bool
+    recompute: bool
     differentiable: bool
-    keep: bool  # keep every cell of the forward pass for the backward pass
+
+    @property
+    def keep(self) -> bool:
+        """Whether every cell of the forward pass is kept for the backward pass."""
+        return self.differentiable and not self.recompute
+
+
+def _differentiable(inputs: Sequence[Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
 
 
 class _Layout:
@@ -161,6 +168,9 @@ class _PyramidOnCpu(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One model after the other: stacking pays on a GPU, and is only correct here."""
+        # Seen from inside of vmap, no tensor says that it needs a gradient.
+        how = replace(inputs[5], differentiable=_differentiable(inputs[1:5]))
+        inputs = (*inputs[:5], how, inputs[6])
         return one_by_one(_PyramidOnCpu, info.batch_size, in_dims, inputs, fresh={6: _Tape})
 
 

@@ -49,7 +49,7 @@ class Predict:
                 "label": self.classes[i],
                 "probabilities": row,
                 "n_words": text.n_words,
-                "truncated": text.n_words > len(text.ids) > 0,
+                "truncated": text.n_words > len(text.ids),
             }
             for text, i, row in zip(prepared, best, probabilities.tolist(), strict=True)
         ]
