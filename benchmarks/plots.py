@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # run as a script, Python puts the script's own folder there
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
 
 import matplotlib as mpl  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # run as a script, Python puts the script's own folder there
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
 
 from benchmarks.records import environment, row, write_rows  # noqa: E402
 from benchmarks.registry import CPU, FULL, GPU, QUICK  # noqa: E402

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # run as a script, Python puts the script's own folder there
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
 
 from benchmarks.records import Row, read_rows  # noqa: E402
 

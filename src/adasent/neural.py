@@ -21,7 +21,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from adasent.compact import from_int8, round_to_half, to_int8
-from adasent.data import fetch_file, held_out, vector_sets
+from adasent.data import held_out
+from adasent.data.derived import vector_file, vector_names
 from adasent.errors import AdaSentError, AdaSentWarning, DataError
 from adasent.inputs import check_examples, example_weights
 from adasent.systems.base import System
@@ -417,8 +418,8 @@ def _read_sources(vectors: Any) -> list[WordVectors]:
     many = vectors if isinstance(vectors, list | tuple) else [vectors]
     sources = []
     for one in many:
-        if isinstance(one, str) and not Path(one).exists() and one in vector_sets():
-            one = fetch_file(one)
+        if isinstance(one, str) and not Path(one).exists() and one in vector_names():
+            one = vector_file(one)
         sources.append(as_vectors(one))
     return sources
 

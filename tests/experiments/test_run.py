@@ -122,7 +122,8 @@ def test_vectors_are_read_once_and_pinned(plan: Experiments, tmp_path: Path) -> 
     tasks = Tasks(Experiments(protocol, {"adasent": system}), read=toy_corpus)
     one, two = tasks.task(unit()), tasks.task(unit(fold=1))
     assert one.common["vectors"][0] is two.common["vectors"][0]
-    assert one.common["epochs"] == 30
+    assert one.common["epochs"] == 20
+    assert one.common["patience"] == 5
     assert one.spec["vectors"][0]["name"] == "mine.bin"
     assert len(one.spec["vectors"][0]["sha256"]) == 64
 

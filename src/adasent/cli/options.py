@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adasent.errors import ConfigError, VectorsError, nearest
+from adasent.errors import ConfigError, nearest
 
 Data = Annotated[
     str,
@@ -107,18 +107,9 @@ def take_vectors(names: Sequence[str] | None, settings: dict[str, Any]) -> dict[
 
 def vector_files(names: Sequence[str]) -> dict[str, Path]:
     """The file of each vector set, by file name or registered name."""
-    from adasent.data import fetch_file, vector_sets
+    from adasent.data.derived import vector_file
 
-    files = {}
-    for name in names:
-        path = Path(name)
-        if not path.exists():
-            if name not in vector_sets():
-                hint = nearest(name, vector_sets()) if path.name == name else ""
-                raise VectorsError(f"no file and no registered vectors called {name!r}{hint}")
-            path = fetch_file(name)
-        files[name] = path
-    return files
+    return {name: Path(name) if Path(name).exists() else vector_file(name) for name in names}
 
 
 def new_file(path: Path, force: bool) -> None:

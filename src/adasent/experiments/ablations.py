@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from adasent.estimator import AdaSentClassifier
 from adasent.neural import NeuralClassifier
+from adasent.nn import GatedComposition
+from adasent.pyramid.weights import PyramidWeights
 from adasent.systems.adasent import AdaSent
 from adasent.systems.base import cross_entropy
 from adasent.systems.config import AdaSentConfig
@@ -39,17 +41,32 @@ class NoLevelGate(AdaSent):
         self.level_gate = _Beliefs()  # type: ignore[assignment]
 
 
+class _FixedComposition(GatedComposition):
+    """The initial bias for a gate, whatever the children are."""
+
+    copy_bias: float
+
+    def weights(self) -> PyramidWeights:
+        found = super().weights()
+        bias = torch.zeros_like(found.gate_bias)
+        bias[:2] = self.copy_bias / 2
+        still = torch.zeros_like(found.gate_left)
+        return found._replace(gate_left=still, gate_right=still, gate_bias=bias)
+
+
 class FixedGates(AdaSent):
     """Local gates that do not look at their children: always the initial bias."""
 
     def __init__(self, config: AdaSentConfig) -> None:
         super().__init__(config)
-        composition = self.composition
-        for name in ("gate_left", "gate_right", "gate_bias"):
-            value = composition.get_parameter(name).detach().clone()
-            delattr(composition, name)
-            zero = name != "gate_bias"
-            composition.register_buffer(name, torch.zeros_like(value) if zero else value)
+        self.composition = _FixedComposition(
+            config.hidden_size,
+            activation=config.activation,
+            pooling=config.pooling,
+            gate_size=None,
+            copy_bias=config.copy_bias,
+        )
+        self.composition.copy_bias = config.copy_bias
 
 
 class _Capped(AdaSent):

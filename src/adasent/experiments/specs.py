@@ -69,7 +69,8 @@ class Protocol:
     dev_fraction: float = 0.1
     tokenizer: str = "kim"
     vectors: tuple[str, ...] = ()
-    epochs: int = 30
+    epochs: int = 20
+    patience: int = 5
     n_settings: int = 3
     n_draws: int = 10
     table3_fold: int = 0
@@ -163,7 +164,8 @@ class Experiments:
         system = self.systems[unit.system]
         used = {name: protocol[name] for name in ("fold_seed", "dev_fraction", "tokenizer")}
         if system.vectors:
-            used |= {"epochs": self.protocol.epochs, "vectors": list(vectors)}
+            used |= {name: protocol[name] for name in ("epochs", "patience")}
+            used["vectors"] = list(vectors)
         head = {"table": unit.table, "system": unit.system}
         return head | used | {"settings": self.settings(unit)}
 

@@ -14,14 +14,12 @@ import numpy as np
 from adasent.data import (
     Corpus,
     Fold,
-    describe,
-    fetch_file,
     held_out,
     load,
     official_split,
-    vector_sets,
 )
 from adasent.data.corpus import Indices, Label, take
+from adasent.data.derived import vector_digest, vector_file
 from adasent.evaluation.crossval import make_folds
 from adasent.evaluation.records import record_key
 from adasent.experiments.specs import Experiments, Setting, Unit, experiments
@@ -98,7 +96,8 @@ class Tasks:
         common: dict[str, Any] = {"tokenizer": protocol.tokenizer, "random_state": unit.seed}
         described: list[dict[str, str]] = []
         if plan.systems[unit.system].vectors:
-            common |= {"vectors": self._sources or None, "epochs": protocol.epochs}
+            common |= {"epochs": protocol.epochs, "patience": protocol.patience}
+            common["vectors"] = self._sources or None
             described = self._described
         return Task(
             unit,
@@ -131,7 +130,7 @@ class Tasks:
     @cached_property
     def _files(self) -> list[Path]:
         names = self.plan.protocol.vectors
-        return [fetch_file(n) if n in vector_sets() else Path(n) for n in names]
+        return [vector_file(n) for n in names]
 
     @cached_property
     def _described(self) -> list[dict[str, str]]:
@@ -170,7 +169,8 @@ def protocol_folds(
 
 
 def _digest(name: str, path: Path) -> str:
-    if name in vector_sets():
-        return describe(name).files[0].sha256
+    known = vector_digest(name)
+    if known is not None:
+        return known
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from adasent.training.checkpoint import Checkpoint, TrainingState
 from adasent.training.examples import Examples
 from adasent.training.gradient_flow import flow_sample, gradient_flow
 from adasent.training.history import History
+from adasent.training.interrupt import Interrupt
 from adasent.training.run import Run
 from adasent.training.schedule import EpochOrder, epoch_order, training_plan
 from adasent.training.stacked import Stack
@@ -78,12 +79,14 @@ def train(
     n_examples = sum(len(run.training) for run in runs)
     _notify(callbacks, "on_train_begin", n_epochs, n_examples, first_epoch)
     try:
-        present = members
-        for epoch in range(first_epoch, n_epochs):
-            present = _take_out_finished(stack, present)
-            if not present:
-                break
-            _run_epoch(stack, present, epoch, callbacks, checkpoint)
+        with Interrupt() as interrupt:
+            present = members
+            for epoch in range(first_epoch, n_epochs):
+                interrupt.check()
+                present = _take_out_finished(stack, present)
+                if not present:
+                    break
+                _run_epoch(stack, present, epoch, [*callbacks, _Asks(interrupt)], checkpoint)
     except KeyboardInterrupt:
         unfinished = [member for member in members if not member.finished]
         if any(member.history.best_epoch is None for member in unfinished):
@@ -97,6 +100,15 @@ def train(
         member.run.model.eval()
     return [member.history for member in members]
 
+
+class _Asks(Callback):
+    """Lets Ctrl-C through after a step."""
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        self.interrupt = interrupt
+
+    def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
+        self.interrupt.check()
 
 class _Member:
     """A run on its way: what it will do next, and what it has reached."""

@@ -1,0 +1,86 @@
+"""Networks trained together give the records of networks trained one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adasent.data.span_parser import N_ROWS, SpanParser
+from adasent.experiments.ablations import ABLATIONS, make_ablation
+from adasent.experiments.run import run_task
+from adasent.experiments.specs import Experiments, experiments
+from adasent.experiments.store import Store
+from adasent.experiments.tasks import Tasks
+from adasent.experiments.together import run_together
+from adasent.systems import registry
+from adasent.text.vectors import WordVectors
+from experiment_cases import toy_corpus
+
+PARSER = SpanParser(np.zeros(N_ROWS))
+NETWORKS = ["adasent", "cbow", "rnn", "brnn", "grconv", "cnn", "dcnn", "rae", "mv-recnn"]
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> Tasks:
+    plan = experiments()
+    protocol = replace(plan.protocol, n_folds=3, epochs=2, vectors=(), n_settings=2)
+    systems = {
+        name: replace(plan.systems[name], variants=plan.systems[name].variants[:1])
+        for name in NETWORKS
+    }
+    tasks = Tasks(Experiments(protocol, systems), read=toy_corpus)
+    words = sorted({word for text in toy_corpus("CR").texts for word in text.split()})
+    matrix = np.random.default_rng(0).normal(size=(len(words), 8))
+    tasks.__dict__["_sources"] = [WordVectors(words, matrix)]
+    tasks.__dict__["_described"] = [{"name": "toy", "sha256": "0"}]
+    make = registry.make
+
+    def small(system: str, **settings: object) -> object:
+        if system == "mv-recnn":
+            settings |= {"parser": PARSER, "hidden_size": 4, "rank": 2}
+        return make(system, **settings)
+
+    monkeypatch.setattr(registry, "make", small)
+    return tasks
+
+
+@pytest.mark.parametrize("system", NETWORKS)
+def test_records_are_those_of_single_runs(system: str, tasks: Tasks, tmp_path: Path) -> None:
+    units = [u for u in tasks.plan.units("table2", ["CR"], [system]) if u.rule == "random"]
+    store = Store(tmp_path)
+    together = dict(run_together(units, tasks, store))
+    assert len(together) == 3
+    alone = run_task(tasks.task(units[1]))
+    record = together[units[1]]
+    assert record.predicted == alone.predicted
+    assert record.chosen == alone.chosen
+    assert [row["accuracy"] for row in record.tried or []] == pytest.approx(
+        [row["accuracy"] for row in alone.tried or []]
+    )
+    assert "6 models together" in record.device
+    assert not list(run_together(units, tasks, store))  # all are there
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_ablations_train_and_predict(name: str) -> None:
+    corpus = toy_corpus("CR")
+    clf = make_ablation(name, hidden_size=6, vector_size=5, epochs=2, classifier_size=4)
+    clf.fit(corpus.texts, corpus.labels)
+    probabilities = clf.predict_proba(corpus.texts[:5])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_words_only_ignores_their_order() -> None:
+    corpus = toy_corpus("CR")
+    settings = {"hidden_size": 6, "vector_size": 5, "epochs": 2, "classifier_size": 4}
+    text = corpus.texts[0]
+    turned = " ".join(reversed(text.split()))
+    found = {}
+    for name in ("words only", "no level gate"):
+        clf = make_ablation(name, **settings).fit(corpus.texts, corpus.labels)
+        found[name] = clf.predict_proba([text, turned])
+    np.testing.assert_allclose(found["words only"][0], found["words only"][1], atol=1e-6)
+    assert np.abs(found["no level gate"][0] - found["no level gate"][1]).max() > 1e-6
