@@ -32,7 +32,7 @@ types: $(VENV)/.setup-dev
 	$(BIN)/mypy
 
 pytest: $(VENV)/.setup-dev
-	$(BIN)/python -m pytest --cov --cov-fail-under=90
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-fail-under=90
 
 $(VENV)/.setup-bench: $(VENV)/.setup
 	$(PIP) --editable '.[bench]'

@@ -354,7 +354,7 @@ def test_registered_vectors_by_name(
     reviews: Reviews, vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_vectors(tmp_path / "vectors.bin", vectors)
-    monkeypatch.setattr("adasent.estimator.fetch_file", lambda name: tmp_path / "vectors.bin")
+    monkeypatch.setattr("adasent.neural.vector_file", lambda name: tmp_path / "vectors.bin")
     clf = tiny(vectors="wiki-50d", epochs=1).fit(*reviews)
     assert clf.model_.config.vector_size == 8
 
@@ -415,7 +415,7 @@ def test_threads_are_as_many_as_asked_and_given_back(
         def on_epoch_end(self, epoch: int, row: Any, is_best: bool) -> None:
             seen.append(torch.get_num_threads())
 
-    monkeypatch.setattr("adasent.estimator.ProgressBar", Watch)
+    monkeypatch.setattr("adasent.neural.ProgressBar", Watch)
     before = torch.get_num_threads()
     tiny(epochs=1, verbose=1, n_jobs=n_jobs).fit(*reviews)
     assert seen == [n_jobs or 1]
@@ -443,7 +443,7 @@ def test_ctrl_c_leaves_a_usable_model(
     reviews: Reviews, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     whole = tiny(epochs=4).fit(*reviews)
-    monkeypatch.setattr("adasent.estimator.ProgressBar", Interrupt)
+    monkeypatch.setattr("adasent.neural.ProgressBar", Interrupt)
     clf = tiny(epochs=4, verbose=1, checkpoint=tmp_path / "run")
     with pytest.warns(AdaSentWarning, match="interrupted after 2 epochs; the model is that of"):
         clf.fit(*reviews)
@@ -458,7 +458,7 @@ def test_ctrl_c_leaves_a_usable_model(
 def test_checkpoint_of_other_data_is_refused(
     reviews: Reviews, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("adasent.estimator.ProgressBar", Interrupt)
+    monkeypatch.setattr("adasent.neural.ProgressBar", Interrupt)
     clf = tiny(epochs=4, verbose=1, checkpoint=tmp_path)
     with pytest.warns(AdaSentWarning, match="interrupted"):
         clf.fit(*reviews)

@@ -66,7 +66,7 @@ def test_keywords_are_those_of_the_configs() -> None:
     assert params["windows"] == (3, 4, 5)
     assert params["learning_rate"] == 1e-3
     assert "n_classes" not in params
-    with pytest.raises(TypeError, match="CnnClassifier has no keyword 'window'.*windows"):
+    with pytest.raises(TypeError, match=r"CnnClassifier has no keyword 'window'.*windows"):
         CnnClassifier(window=3)
     with pytest.raises(ConfigError, match="n_maps"):
         CnnClassifier(n_maps=0).fit(TEXTS, LABELS)
@@ -77,7 +77,7 @@ def test_registry_knows_twelve_systems() -> None:
     for name in SYSTEMS:
         kind = find(name)
         assert kind.system == name
-    with pytest.raises(ConfigError, match="unknown system 'cmm'.*cnn"):
+    with pytest.raises(ConfigError, match=r"unknown system 'cmm'.*cnn"):
         find("cmm")
 
 

@@ -58,7 +58,7 @@ def test_same_as_numba(counts: list[int], relu: bool, maximum: bool) -> None:
         *bias,
         below_counts,
         *expected[:2],
-        above[:0],
+        None,
         expected[2],
         relu=relu,
         maximum=maximum,

@@ -443,6 +443,11 @@ def level_forward(
     n_strips
         Threads.
     """
+    # The compiled code checks no bounds.
+    assert len(product) == len(below) == counts.sum()
+    assert len(above) == len(below) - counts[0]
+    for kept in (composed, gates):
+        assert kept is None or len(kept) == len(above)
     arguments = (
         below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
         relu or None, maximum or None,

@@ -1,0 +1,131 @@
+"""A small random model as a predictor, and the service around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+import adasent
+from adasent.compact import WordTable
+from adasent.persistence import SavedModel, write_model
+from adasent.runtime.predictor import Predictor
+from adasent.serve.app import create_app
+from adasent.serve.limits import Limits
+from adasent.serve.server import Server, address, listen
+from adasent.systems.config import AdaSentConfig
+from adasent.text.vocabulary import Vocabulary
+
+WORDS = ["i", "am", "not", "happy", "a", "good", "bad", "film", "the", "plot", "was", "and"]
+CLASSES = ["negative", "positive", "neither"]
+MAX_WORDS = 40
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model with three classes that knows ``WORDS`` and reads ``MAX_WORDS`` words."""
+    rng = np.random.default_rng(0)
+    n_words, size, width, n_classes = len(WORDS) + 2, 6, 5, len(CLASSES)
+    config = AdaSentConfig(
+        n_trained=n_words,
+        n_fixed=0,
+        n_classes=n_classes,
+        vector_size=width,
+        hidden_size=size,
+        classifier_size=4,
+    )
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    tensors = {
+        "projection.weight": normal(size, width),
+        "composition.compose_left": normal(size, size),
+        "composition.compose_right": normal(size, size),
+        "composition.compose_bias": normal(size),
+        "composition.gate_left": normal(3, size),
+        "composition.gate_right": normal(3, size),
+        "composition.gate_bias": normal(3),
+        "level_gate.score.weight": normal(1, size),
+        "level_gate.score.bias": normal(1),
+        "classifier.hidden.weight": normal(4, size),
+        "classifier.hidden.bias": normal(4),
+        "classifier.out.weight": normal(n_classes, 4),
+        "classifier.out.bias": normal(n_classes),
+    }
+    table = WordTable.wide(normal(n_words, width), np.empty((0, width), np.float32))
+    vocabulary = Vocabulary(WORDS, n_training=n_words)
+    saved = SavedModel(
+        config, vocabulary, np.array(CLASSES), "words", MAX_WORDS, table, tensors, {"n_texts": 7}
+    )
+    folder = tmp_path_factory.mktemp("serve") / "reviews"
+    write_model(folder, saved)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def predictor(model_folder: Path) -> Predictor:
+    return adasent.load(model_folder)
+
+
+@pytest.fixture(scope="session")
+def make_client(predictor: Predictor) -> Callable[[Limits | None], TestClient]:
+    """A client of a service; errors of the service become answers with status 500."""
+
+    def make(limits: Limits | None = None) -> TestClient:
+        app = create_app(predictor, "reviews", limits)
+        return TestClient(app, raise_server_exceptions=False)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def client(make_client: Callable[..., TestClient]) -> Iterator[TestClient]:
+    """A client of a service with the usual limits."""
+    with make_client() as running:
+        yield running
+
+
+class Running:
+    """A service that listens on loopback, run by a thread of this process."""
+
+    def __init__(self, predictor: Predictor, limits: Limits | None, port: int) -> None:
+        self.socket = listen("127.0.0.1", port)
+        self.url = address(self.socket)
+        self.server = Server(create_app(predictor, "reviews", limits))
+        self.thread = Thread(target=self.server.run, args=([self.socket],), daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def tell_to_stop(self) -> None:
+        self.server.should_exit = True
+
+    def stop(self) -> None:
+        self.tell_to_stop()
+        self.thread.join(20)
+        self.socket.close()
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def make_running(predictor: Predictor) -> Iterator[Callable[..., Running]]:
+    """Start a service; all are stopped in the end."""
+    started: list[Running] = []
+
+    def make(limits: Limits | None = None, port: int = 0) -> Running:
+        running = Running(predictor, limits, port)
+        running.start()
+        started.append(running)
+        return running
+
+    yield make
+    for running in started:
+        running.stop()

@@ -1,0 +1,174 @@
+"""Batches: what is computed together, in which order, and who is told what."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from threading import Event, current_thread
+from typing import Any
+
+import pytest
+
+from adasent.serve.batching import Batcher
+
+
+class Upper:
+    """A task that answers with capitals; ``!`` marks a text that fails, ``?`` an odd one."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.threads: list[str] = []
+        self.free = Event()
+        self.free.set()
+
+    def prepare(self, text: str) -> tuple[str, int]:
+        if text == "?":
+            raise ValueError("odd")
+        return text, int(text.split("=")[1]) if "=" in text else 0
+
+    def run(self, prepared: Sequence[str]) -> list[str]:
+        self.free.wait(5)
+        self.batches.append(list(prepared))
+        self.threads.append(current_thread().name)
+        if "!" in prepared:
+            raise ZeroDivisionError("!")
+        return [text.upper() for text in prepared]
+
+
+def play(scene: Callable[[Batcher], Awaitable[None]], **settings: Any) -> None:
+    """Run a scene with a batcher, and stop it."""
+
+    async def whole() -> None:
+        batcher = Batcher(**settings)
+        batcher.start()
+        try:
+            async with asyncio.timeout(10):
+                await scene(batcher)
+        finally:
+            await batcher.stop(RuntimeError("stopped"))
+        assert not batcher.alive
+
+    asyncio.run(whole())
+
+
+async def held(batcher: Batcher, task: Upper) -> asyncio.Task[list[str]]:
+    """Keep the quick lane busy with one text until ``task.free`` is set."""
+    task.free.clear()
+    first = asyncio.ensure_future(batcher.run(task, ["first"]))
+    while batcher._lanes[0]._queue:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.01)  # until the worker has taken it and waits in run
+    return first
+
+
+def test_results_come_in_the_order_of_the_texts() -> None:
+    async def scene(batcher: Batcher) -> None:
+        assert await batcher.run(Upper(), ["b", "a", "c"]) == ["B", "A", "C"]
+
+    play(scene)
+
+
+def test_what_waits_is_computed_together_and_in_turns() -> None:
+    task = Upper()
+    seen: list[int] = []
+
+    async def scene(batcher: Batcher) -> None:
+        first = await held(batcher, task)
+        others = [
+            asyncio.ensure_future(batcher.run(task, texts))
+            for texts in (["a1", "a2", "a3"], ["b1"], ["c1"])
+        ]
+        await asyncio.sleep(0)
+        task.free.set()
+        assert await asyncio.gather(first, *others) == [
+            ["FIRST"],
+            ["A1", "A2", "A3"],
+            ["B1"],
+            ["C1"],
+        ]
+
+    play(scene, observe=lambda n_texts, seconds: seen.append(n_texts))
+    assert task.batches == [["first"], ["a1", "b1", "c1", "a2", "a3"]]
+    assert seen == [1, 5]
+
+
+def test_a_batch_is_closed_at_its_cost() -> None:
+    task = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        await batcher.run(task, ["a=40", "b=40", "c=40", "d=40"])
+
+    play(scene, batch_cost=80)
+    assert task.batches == [["a=40", "b=40"], ["c=40", "d=40"]]
+
+
+def test_costly_texts_have_a_lane_of_their_own() -> None:
+    task = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        slow = Upper()
+        slow.free.clear()
+        waiting = asyncio.ensure_future(batcher.run(slow, ["x=900", "y=900"]))
+        for _ in range(3):  # answered while the slow one holds its lane
+            assert await batcher.run(task, ["a"]) == ["A"]
+        assert not waiting.done()
+        slow.free.set()
+        assert await waiting == ["X=900", "Y=900"]
+        assert slow.batches == [["x=900"], ["y=900"]]
+        assert set(slow.threads) == {"adasent-slow"}
+
+    play(scene, batch_cost=500)
+    assert set(task.threads) == {"adasent-quick"}
+
+
+@pytest.mark.parametrize(("text", "error"), [("!", ZeroDivisionError), ("?", ValueError)])
+def test_an_error_is_told_to_the_one_who_asked_and_no_other(
+    text: str, error: type[Exception]
+) -> None:
+    task = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        first = await held(batcher, task)
+        good, bad = (asyncio.ensure_future(batcher.run(task, [t, t])) for t in ("a", text))
+        await asyncio.sleep(0)
+        task.free.set()
+        assert await first == ["FIRST"]
+        assert await good == ["A", "A"]
+        with pytest.raises(error):
+            await bad
+        assert batcher.alive
+
+    play(scene)
+
+
+def test_a_cancelled_request_is_not_computed() -> None:
+    task = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        first = await held(batcher, task)
+        gone = asyncio.ensure_future(batcher.run(task, ["gone"]))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        task.free.set()
+        await first
+        assert await batcher.run(task, ["next"]) == ["NEXT"]
+
+    play(scene)
+    assert [text for batch in task.batches for text in batch] == ["first", "next"]
+
+
+def test_who_waits_is_told_when_all_is_abandoned() -> None:
+    task = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        first = await held(batcher, task)
+        waiting = asyncio.ensure_future(batcher.run(task, ["waiting"]))
+        await asyncio.sleep(0)
+        batcher.abandon(RuntimeError("no more"))
+        for each in (first, waiting):
+            with pytest.raises(RuntimeError, match="no more"):
+                await each
+        task.free.set()
+
+    play(scene)

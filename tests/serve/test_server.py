@@ -1,0 +1,114 @@
+"""The service on a real socket: where it listens, and how it stops under load."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from adasent.runtime.network import Network
+from adasent.runtime.predictor import Predictor
+from adasent.serve import server
+from adasent.serve.server import address, is_loopback, listen, serve
+
+
+@pytest.fixture
+def slow_network(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Make every batch take so many seconds."""
+    quick = Network.probabilities
+
+    def set_seconds(seconds: float) -> None:
+        def slow(*args: Any) -> Any:
+            time.sleep(seconds)
+            return quick(*args)
+
+        monkeypatch.setattr(Network, "probabilities", slow)
+
+    return set_seconds
+
+
+def ask(url: str) -> httpx.Response:
+    return httpx.post(f"{url}/v1/predict", json={"texts": ["a good film"]}, timeout=20)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+def test_accepted_requests_are_answered_when_it_stops(
+    make_running: Callable[..., Any], slow_network: Callable[[float], None]
+) -> None:
+    slow_network(0.2)
+    running = make_running()
+    gate = running.server._service.gate
+    with ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(ask, running.url) for _ in range(12)]
+        wait_until(lambda: gate.n_requests == 12)
+        running.tell_to_stop()
+        answers = [each.result() for each in asked]
+    assert [answer.status_code for answer in answers] == [200] * 12
+
+
+def test_what_cannot_be_answered_in_time_is_told(
+    make_running: Callable[..., Any],
+    slow_network: Callable[[float], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "GRACE", 0.1)
+    slow_network(1.0)
+    running = make_running()
+    gate = running.server._service.gate
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(ask, running.url) for _ in range(3)]
+        wait_until(lambda: gate.n_requests == 3)
+        running.tell_to_stop()
+        answers = [each.result() for each in asked]
+    for answer in answers:
+        assert answer.status_code == 503
+        assert answer.headers["Retry-After"] == "5"
+        assert answer.json() == {"error": "the service is stopping; try again when it is back"}
+
+
+def test_serve_says_where_once_it_listens(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    bound: list[str] = []
+
+    def run(self: server.Server, sockets: list[socket.socket]) -> None:
+        with socket.create_connection(sockets[0].getsockname(), timeout=5):
+            bound.append(address(sockets[0]))
+
+    monkeypatch.setattr(server.Server, "run", run)
+    serve(predictor, port=0, ready=said.append)
+    assert said == bound
+    assert said[0].startswith("http://127.0.0.1:")
+    serve(predictor, port=0)  # without anyone to tell
+    assert len(bound) == 2
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
+        listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_addresses() -> None:
+    assert is_loopback("127.0.0.1")
+    assert is_loopback("::1")
+    assert not is_loopback("0.0.0.0")
+    if socket.has_ipv6:
+        try:
+            found = listen("::1", 0)
+        except OSError:
+            pytest.skip("no IPv6 here")
+        with found:
+            assert address(found).startswith("http://[::1]:")
