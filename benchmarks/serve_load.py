@@ -27,7 +27,48 @@ from urllib.parse import urlsplit
 
 #: A request that has no answer after so many seconds is counted as lost.
 PATIENCE = 60
-WORDS = ["the", "film", "is", "a", "warm", "and", "funny", "story", "of", "a", "man", "who", "was", "not", "happy", "with", "his", "dull", "life", "but", "the", "cast", "never", "finds", "its", "way", "out", "of", "an", "awful", "plot", "that", "bores", "even", "when", "music", "and", "scenes", "are", "lovely"]
+WORDS = [
+    "the",
+    "film",
+    "is",
+    "a",
+    "warm",
+    "and",
+    "funny",
+    "story",
+    "of",
+    "a",
+    "man",
+    "who",
+    "was",
+    "not",
+    "happy",
+    "with",
+    "his",
+    "dull",
+    "life",
+    "but",
+    "the",
+    "cast",
+    "never",
+    "finds",
+    "its",
+    "way",
+    "out",
+    "of",
+    "an",
+    "awful",
+    "plot",
+    "that",
+    "bores",
+    "even",
+    "when",
+    "music",
+    "and",
+    "scenes",
+    "are",
+    "lovely",
+]
 
 
 @dataclass

@@ -65,7 +65,7 @@ def test_vector_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "mine.bin"
     path.write_bytes(b"")
     fetched = tmp_path / "fetched"
-    monkeypatch.setattr("adasent.data.fetch_file", lambda name: fetched / name)
+    monkeypatch.setattr("adasent.data.derived.fetch_file", lambda name: fetched / name)
     names = ["wiki-50d", str(path)]
     assert options.vector_files(names) == {"wiki-50d": fetched / "wiki-50d", str(path): path}
     with pytest.raises(VectorsError, match="did you mean 'wiki-50d'"):

@@ -55,12 +55,18 @@ class Service:
     ----------
     name
         What the page calls the model.
+
+    Attributes
+    ----------
+    stopping
+        Set when no more requests will be accepted.
     """
 
     def __init__(self, predictor: Predictor, name: str, limits: Limits) -> None:
         self.predictor = predictor
         self.name = name
         self.limits = limits
+        self.stopping = False
         self.gate = Gate(limits)
         self.metrics = Metrics(pending=lambda: self.gate.n_requests)
         self.batcher = Batcher(self.metrics.batch)
@@ -111,6 +117,8 @@ class Service:
 
     async def healthz(self) -> schemas.Health:
         """Whether the service can answer."""
+        if self.stopping:
+            raise Stopping
         if not self.batcher.alive:
             raise Refused(503, "the worker threads have ended; restart the service", retry_after=5)
         return schemas.Health(status="ok")
@@ -132,6 +140,16 @@ def create_app(predictor: Predictor, name: str = "model", limits: Limits | None 
         lifespan=service.lifespan,
     )
     app.state.service = service
+    _add_api(app, service)
+    _add_pages(app)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _failure)
+    app.add_middleware(Instrument, metrics=service.metrics, stopping=lambda: service.stopping)
+    return app
+
+
+def _add_api(app: FastAPI, service: Service) -> None:
     for path, endpoint, body, answer in (
         ("/v1/predict", service.predict, service.predict_body, schemas.Predictions),
         ("/v1/explain", service.explain, service.explain_body, schemas.Explanations),
@@ -140,21 +158,20 @@ def create_app(predictor: Predictor, name: str = "model", limits: Limits | None 
             path,
             endpoint,
             methods=["POST"],
-            responses={200: {"model": answer}, **_PROBLEMS},
+            responses={200: {"model": answer, "description": answer.__doc__}, **_PROBLEMS},
             openapi_extra={"requestBody": _body(body)},
         )
-    app.add_api_route("/v1/model", service.model)
-    app.add_api_route("/healthz", service.healthz, responses={503: _PROBLEMS[503]})
-    text = {"content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
+    app.add_api_route("/v1/model", service.model, response_description="The model.")
     app.add_api_route(
-        "/metrics", service.prometheus, responses={200: text}, response_class=Response
+        "/healthz", service.healthz, response_description="It can.", responses={503: _PROBLEMS[503]}
     )
-    _add_pages(app)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _failure)
-    app.add_middleware(Instrument, metrics=service.metrics)
-    return app
+    app.add_api_route(
+        "/metrics",
+        service.prometheus,
+        response_class=Response,
+        response_description="The metrics.",
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
 
 
 def _body(schema: type[BaseModel]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,11 +28,18 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 
 
 class Instrument:
-    """ASGI middleware."""
+    """ASGI middleware.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    Parameters
+    ----------
+    stopping
+        Whether connections are to be closed after the answer.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Callable[[], bool]) -> None:
         self.app = app
         self.metrics = metrics
+        self.stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -45,7 +53,10 @@ class Instrument:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if self.stopping():  # or the client would send its next request into the void
+                    headers["Connection"] = "close"
             await send(message)
 
         try:

@@ -16,7 +16,7 @@ _EXPECTED = 'expected {"texts": ["...", ...]}'
 def texts_model(max_texts: int, max_chars: int) -> type[BaseModel]:
     """The schema of a body: ``{"texts": [...]}`` within these limits."""
     text = Annotated[str, StringConstraints(max_length=max_chars, pattern=r"\S")]
-    texts = Annotated[list[text], Field(min_length=1, max_length=max_texts)]  # type: ignore[valid-type]
+    texts = Annotated[list[text], Field(min_length=1, max_length=max_texts)]
     return create_model("Texts", __config__=ConfigDict(extra="forbid"), texts=(texts, ...))
 
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from adasent.runtime.predictor import Predictor
 from adasent.runtime.threads import blas_threads
-from adasent.serve.app import Stopping, create_app
+from adasent.serve.app import Service, Stopping, create_app
 from adasent.serve.limits import Limits
 from adasent.serve.tasks import warm_up
 
@@ -26,7 +26,7 @@ class Server(uvicorn.Server):
     """uvicorn, but requests that would be cut off on stopping are told so."""
 
     def __init__(self, app: FastAPI) -> None:
-        self._batcher = app.state.service.batcher
+        self._service: Service = app.state.service
         super().__init__(
             uvicorn.Config(
                 app,
@@ -39,7 +39,9 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening; wait for answers on their way."""
-        patience = asyncio.get_running_loop().call_later(GRACE, self._batcher.abandon, Stopping())
+        self._service.stopping = True
+        loop = asyncio.get_running_loop()
+        patience = loop.call_later(GRACE, self._service.batcher.abandon, Stopping())
         await super().shutdown(sockets)
         patience.cancel()
 

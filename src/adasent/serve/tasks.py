@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import warnings
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adasent.errors import AdaSentWarning
 from adasent.explain import explain
 from adasent.runtime.arrays import Ints
 from adasent.runtime.predictor import Predictor
@@ -67,6 +69,7 @@ class Explain:
     def __init__(self, predictor: Predictor, max_words: int) -> None:
         self.predictor = predictor
         self.max_words = max_words
+        self._filters = Lock()
 
     def prepare(self, text: str) -> tuple[str, int]:
         """The text itself, and the cost of explaining it."""
@@ -81,7 +84,11 @@ class Explain:
 
     def run(self, prepared: Sequence[str]) -> list[str]:
         """Explanations; written here, because that takes time that the event loop has not."""
-        return [json.dumps(found.to_dict()) for found in explain(self.predictor, list(prepared))]
+        # The answer itself says what was adapted. Filters belong to the process, not to a thread.
+        with self._filters, warnings.catch_warnings():
+            warnings.simplefilter("ignore", AdaSentWarning)
+            found = explain(self.predictor, prepared)
+        return [one.to_json() for one in found]
 
 
 def warm_up(predictor: Predictor) -> None:

@@ -1,0 +1,306 @@
+"""``Explanation``: why a text got its label, as data, to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adasent.data.corpus import Label
+from adasent.errors import DataError
+from adasent.explain.offsets import Offsets
+from adasent.explain.spans import span_levels
+from adasent.runtime.arrays import Doubles, Floats, Ints
+
+#: How scores below the level of the mixture are made; see ``docs/explanations.md``.
+METHOD = "gate paths and the word alone"
+
+Array = NDArray[Any]
+
+
+class ByLevel(Sequence[Array]):
+    """Rows of a pyramid as one array, served level by level.
+
+    Parameters
+    ----------
+    rows
+        (n, ...) rows of all levels, level after level.
+    n_units
+        Units of the first of the levels; each level after has one less.
+    """
+
+    def __init__(self, rows: Array, n_units: int) -> None:
+        self.rows = rows
+        self.n_units = n_units
+
+    def __len__(self) -> int:
+        return self.n_units if len(self.rows) else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Array: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Array]: ...
+
+    def __getitem__(self, index: int | slice) -> Array | list[Array]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = range(len(self))[index]
+        first = i * self.n_units - i * (i - 1) // 2
+        return self.rows[first : first + self.n_units - i]
+
+
+class Phrase(NamedTuple):
+    """Words that carried part of a decision.
+
+    ``start`` and ``end`` are words, the end not included; ``text`` is how they stand in the text;
+    ``level`` is that of the strongest of the units that are made of these words; ``score`` has a
+    value for each class.
+    """
+
+    start: int
+    end: int
+    level: int
+    text: str
+    score: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Why class a rather than class b.
+
+    Attributes
+    ----------
+    margin
+        p(a) - p(b).
+    levels
+        (L,) what each level contributed to the margin; sums to it.
+    words
+        (T,) score of each word for a less that for b.
+    phrases
+        Phrases with a single score, for a less for b, the highest first.
+    """
+
+    a: Label
+    b: Label
+    margin: float
+    levels: Doubles
+    words: Doubles
+    phrases: tuple[Phrase, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "margin": self.margin,
+            "levels": self.levels.tolist(),
+            "words": self.words.tolist(),
+            "phrases": [_phrase_dict(phrase) for phrase in self.phrases],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a text of T words got its label; L, the number of levels, is T.
+
+    Levels, beliefs and contributions are exact. Scores of units, words and phrases are estimates by
+    ``method``.
+
+    Attributes
+    ----------
+    tokens, offsets
+        The T words as the model read them, and where each stands in ``text``: the character it
+        starts at and the one after its last. A text without any is one ``<unk>`` at (0, 0).
+    classes, probabilities
+        The C labels, and the probability of each.
+    beliefs, level_probabilities
+        (L,) belief in each level, and (L, C) what it says alone.
+    gates
+        For each level from the second on, (units, 3): how much of a unit is its left child, its
+        right child, and their composition.
+    unit_scores, unit_probabilities
+        For each level, (units, C): what a unit added to each probability, and what it says alone.
+    words
+        (T, C) score of each word: what it added to each probability.
+    bounds, scores
+        (P, 3) first word, word after the last, and level of each phrase that carried part of the
+        decision; (P, C) scores. See :attr:`phrases`.
+    n_words, truncated
+        How many words the text has, and whether the model read only the first of them.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    offsets: Offsets
+    classes: tuple[Label, ...]
+    probabilities: Doubles
+    beliefs: Doubles
+    level_probabilities: Doubles
+    gates: ByLevel
+    unit_scores: ByLevel
+    unit_probabilities: ByLevel
+    words: Doubles
+    bounds: Ints
+    scores: Doubles
+    n_words: int
+    truncated: bool
+    method: str = METHOD
+
+    @property
+    def predicted(self) -> Label:
+        """The most probable label."""
+        return self.classes[int(self.probabilities.argmax())]
+
+    @cached_property
+    def contributions(self) -> Doubles:
+        """(L, C) belief times vote; the levels sum to the probabilities."""
+        found: Doubles = self.beliefs[:, None] * self.level_probabilities
+        assert np.abs(found.sum(axis=0) - self.probabilities).max() < 1e-6
+        return found
+
+    @cached_property
+    def spans(self) -> tuple[Floats, ...]:
+        """For each level t (units, t): the weight in a unit of each word it covers; rows sum to 1.
+
+        Unit j covers the words from j on.
+        """
+        if not len(self.unit_scores):
+            raise DataError(
+                "the explanation was stored without its pyramid; explain the text again"
+            )
+        gates = np.asarray(self.gates.rows, dtype=np.float32)[None]
+        found = []
+        for t, level in enumerate(span_levels(gates, len(self.tokens))):
+            first = np.arange(level.shape[1])[:, None]
+            found.append(level[0, first, first + np.arange(t + 1)])
+        return tuple(found)
+
+    @cached_property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """Phrases, those that speak most for the predicted class first."""
+        return tuple(
+            Phrase(start, end, level, self.characters(start, end), tuple(score))
+            for (start, end, level), score in zip(
+                self.bounds.tolist(), self.scores.tolist(), strict=True
+            )
+        )
+
+    def characters(self, start: int, end: int) -> str:
+        """The part of the text that the words from ``start`` to before ``end`` stand in."""
+        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+
+    def column(self, label: Label) -> int:
+        """Which of the classes a label is."""
+        if label not in self.classes:
+            names = ", ".join(map(repr, self.classes))
+            raise DataError(f"expected one of the labels {names}, got {label!r}")
+        return self.classes.index(label)
+
+    def contrast(self, a: Label, b: Label) -> Contrast:
+        """Why a rather than b."""
+        i, j = self.column(a), self.column(b)
+        scores = self.scores[:, i] - self.scores[:, j]
+        phrases = [
+            phrase._replace(score=(float(score),))
+            for phrase, score in zip(self.phrases, scores, strict=True)
+        ]
+        return Contrast(
+            a,
+            b,
+            float(self.probabilities[i] - self.probabilities[j]),
+            self.contributions[:, i] - self.contributions[:, j],
+            self.words[:, i] - self.words[:, j],
+            tuple(sorted(phrases, key=lambda phrase: -phrase.score[0])),
+        )
+
+    def to_dict(self, *, pyramid: bool = True) -> dict[str, Any]:
+        """Everything as JSON values.
+
+        Parameters
+        ----------
+        pyramid
+            Whether to include gates, spans and units. The spans are T^3 / 6 numbers: leave them
+            out for texts of hundreds of words.
+        """
+        pairs = zip(self.unit_scores, self.unit_probabilities, strict=True) if pyramid else ()
+        return {
+            "text": self.text,
+            "tokens": list(self.tokens),
+            "offsets": [list(pair) for pair in self.offsets],
+            "classes": list(self.classes),
+            "probabilities": self.probabilities.tolist(),
+            "predicted": self.predicted,
+            "beliefs": self.beliefs.tolist(),
+            "level_probabilities": self.level_probabilities.tolist(),
+            "contributions": self.contributions.tolist(),
+            "gates": [level.tolist() for level in self.gates] if pyramid else [],
+            "spans": [level.tolist() for level in self.spans] if pyramid else [],
+            "units": [
+                [
+                    {"score": score, "probabilities": votes}
+                    for score, votes in zip(scores.tolist(), probabilities.tolist(), strict=True)
+                ]
+                for scores, probabilities in pairs
+            ],
+            "words": self.words.tolist(),
+            "phrases": [_phrase_dict(phrase) for phrase in self.phrases],
+            "method": self.method,
+            "n_words": self.n_words,
+            "truncated": self.truncated,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Inverse of :meth:`to_dict`."""
+        n_words, n_classes = len(values["tokens"]), len(values["classes"])
+        units = [unit for level in values["units"] for unit in level]
+        gates = [gate for level in values["gates"] for gate in level]
+        phrases = values["phrases"]
+        bounds = [[phrase["start"], phrase["end"], phrase["level"]] for phrase in phrases]
+        scores = [phrase["score"] for phrase in phrases]
+
+        def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
+            return ByLevel(np.array(rows, dtype=np.float64).reshape(-1, width), n_units)
+
+        return cls(
+            values["text"],
+            tuple(values["tokens"]),
+            tuple((start, end) for start, end in values["offsets"]),
+            tuple(values["classes"]),
+            np.array(values["probabilities"]),
+            np.array(values["beliefs"]),
+            np.array(values["level_probabilities"]),
+            by_level(gates, 3, n_words - 1),
+            by_level([unit["score"] for unit in units], n_classes, n_words),
+            by_level([unit["probabilities"] for unit in units], n_classes, n_words),
+            np.array(values["words"]),
+            np.array(bounds, dtype=np.int64).reshape(-1, 3),
+            np.array(scores).reshape(-1, n_classes),
+            values["n_words"],
+            values["truncated"],
+            values["method"],
+        )
+
+    def to_json(self, *, pyramid: bool = True) -> str:
+        """:meth:`to_dict` as a line of JSON."""
+        return json.dumps(self.to_dict(pyramid=pyramid))
+
+    @classmethod
+    def from_json(cls, line: str) -> Self:
+        """Inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(line))
+
+    def _repr_html_(self) -> str:
+        from adasent.explain.html import fragment
+
+        return fragment(self)
+
+
+def _phrase_dict(phrase: Phrase) -> dict[str, Any]:
+    return phrase._asdict() | {"score": list(phrase.score)}

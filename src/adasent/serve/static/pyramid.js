@@ -1,0 +1,156 @@
+// An explanation in; its pyramid as SVG out. Words at the bottom, one focus stop, arrow keys inside.
+
+import { classColour, leaning, strength } from "./colours.js";
+import { percent, svg } from "./dom.js";
+
+const LONGEST_WORD = 14; // characters shown of a slanted word
+const NARROW = 420; // pixels, a phone
+
+export function rowHeight(nWords, width) {
+  const row = nWords <= 14 ? 26 : nWords <= 30 ? 20 : nWords <= 60 ? 14 : 10;
+  return width < NARROW ? Math.min(row, 22, Math.max(14, Math.floor(400 / nWords))) : row;
+}
+
+export function largestScore(explanation) {
+  return Math.max(0, ...explanation.units.flat().map((unit) => leaning(unit.score).value));
+}
+
+export function phraseOf(explanation, level, index) {
+  return explanation.tokens.slice(index, index + level + 1).join(" ");
+}
+
+// largest: the score painted in full; changed: which tokens differ from the other sentence, or null;
+// on.show(level, index), on.hide(): a unit is pointed at, or no unit is.
+export function drawPyramid(explanation, { width, largest, changed, on }) {
+  const n = explanation.tokens.length;
+  const row = rowHeight(n, width);
+  const fits = explanation.tokens.every((token) => 7.6 * token.length + 6 <= Math.min(88, width / n));
+  const lean = fits ? 0 : 24; // slanted words end to the left of their unit
+  const cell = Math.max(width < NARROW ? 8 : 6, Math.min(88, Math.floor((width - lean) / n)));
+  const gap = cell < 14 ? 1 : 2;
+  const base = n * row;
+  const longest = Math.min(LONGEST_WORD, Math.max(...explanation.tokens.map((token) => token.length)));
+  const height = base + (fits ? 26 : 22 + 6 * longest);
+  const root = svg("svg", {
+    width: n * cell + lean, height, role: "group", class: "pyramid",
+    tabindex: -1, // Chromium stops on Tab at an SVG that listens for focus
+    "aria-label": `Pyramid of ${n} ${n === 1 ? "word" : "words"}. Arrow keys move between units.`,
+  });
+  const cone = svg("g", { class: "cone" });
+  const units = explanation.units.map((level, t) => level.map((unit, j) => {
+    const { index, value } = leaning(unit.score);
+    const node = svg("rect", {
+      x: lean + (j + t / 2) * cell + gap / 2, y: base - (t + 1) * row + gap / 2,
+      width: cell - gap, height: row - gap, rx: Math.min(4, row / 4),
+      fill: classColour(index), "fill-opacity": (0.07 + 0.93 * strength(value, largest)).toFixed(3),
+      class: changed?.slice(j, j + t + 1).some(Boolean) ? "unit changed" : "unit",
+      role: "button", "aria-pressed": "false", tabindex: -1, "data-level": t, "data-index": j,
+      "aria-label": unitLabel(explanation, t, j),
+    });
+    root.append(node);
+    return node;
+  }));
+  const words = explanation.tokens.map((token, j) => {
+    const x = lean + (j + 0.5) * cell;
+    const shown = !fits && token.length > LONGEST_WORD ? `${token.slice(0, LONGEST_WORD)}…` : token;
+    const place = fits
+      ? { x, y: base + 16, "text-anchor": "middle" }
+      : { transform: `translate(${x + 4} ${base + 10}) rotate(${cell < 16 ? -70 : -52})`, "text-anchor": "end" };
+    const size = fits ? 13 : Math.min(13, cell + 1);
+    const node = svg("text", { ...place, "font-size": size, class: "word", "aria-hidden": "true" }, shown);
+    root.append(node);
+    return node;
+  });
+  root.append(cone);
+
+  const state = { at: [0, 0], pinned: null };
+  units[0][0].setAttribute("tabindex", 0);
+
+  function unmark() {
+    cone.replaceChildren();
+    words.forEach((word) => {
+      word.style.opacity = "";
+      word.classList.remove("spanned");
+    });
+  }
+  function show(t, j) {
+    unmark();
+    cone.append(outline(t, j));
+    explanation.spans[t][j].forEach((weight, k) => {
+      words[j + k].style.opacity = 0.3 + 0.7 * strength(weight, 1);
+      words[j + k].classList.add("spanned");
+    });
+    on.show(t, j);
+  }
+  function outline(t, j) {
+    const [left, right] = [lean + j * cell, lean + (j + t + 1) * cell];
+    const [top, middle] = [base - (t + 1) * row, (left + right) / 2];
+    const points = [[left, base], [left, base - row], [middle - cell / 2, top],
+      [middle + cell / 2, top], [right, base - row], [right, base]];
+    return svg("polygon", { points: points.map((point) => point.join(",")).join(" ") });
+  }
+  function hide() {
+    if (state.pinned) return show(...state.pinned);
+    unmark();
+    return on.hide();
+  }
+  function pin(t, j) {
+    const same = state.pinned?.[0] === t && state.pinned?.[1] === j;
+    if (state.pinned) press(...state.pinned, false);
+    state.pinned = same ? null : [t, j];
+    if (!same) press(t, j, true);
+  }
+  function press(t, j, pressed) {
+    units[t][j].setAttribute("aria-pressed", String(pressed));
+  }
+  function move(t, j) {
+    const [level, index] = state.at;
+    units[level][index].setAttribute("tabindex", -1);
+    state.at = [t, j];
+    units[t][j].setAttribute("tabindex", 0);
+    units[t][j].focus();
+  }
+  function place(event) {
+    const node = event.target.closest?.(".unit");
+    return node && [Number(node.dataset.level), Number(node.dataset.index)];
+  }
+
+  for (const kind of ["pointerover", "focusin"]) {
+    root.addEventListener(kind, (event) => {
+      const where = place(event);
+      if (where) show(...where);
+    });
+  }
+  for (const kind of ["pointerleave", "focusout"]) root.addEventListener(kind, hide);
+  root.addEventListener("click", (event) => {
+    const where = place(event);
+    if (!where) return;
+    pin(...where);
+    move(...where);
+  });
+  root.addEventListener("keydown", (event) => {
+    const where = place(event);
+    if (!where) return;
+    const [t, j] = where;
+    const steps = {
+      ArrowLeft: [t, j - 1], ArrowRight: [t, j + 1],
+      ArrowUp: [t + 1, Math.min(j, n - t - 2)], ArrowDown: [t - 1, j],
+      Home: [t, 0], End: [t, n - t - 1], PageUp: [n - 1, 0], PageDown: [0, j],
+    };
+    if (event.key === "Enter" || event.key === " ") pin(t, j);
+    else if (event.key === "Escape" && state.pinned) pin(...state.pinned);
+    else if (event.key in steps) {
+      const [level, index] = steps[event.key];
+      if (units[level]?.[index]) move(level, index);
+    } else return;
+    event.preventDefault();
+  });
+  return root;
+}
+
+function unitLabel(explanation, t, j) {
+  const unit = explanation.units[t][j];
+  const best = unit.probabilities.indexOf(Math.max(...unit.probabilities));
+  return `${phraseOf(explanation, t, j)}. Level ${t + 1}, unit ${j + 1} of ${explanation.units[t].length}. `
+    + `Alone it says ${explanation.classes[best]}, ${percent(unit.probabilities[best])}.`;
+}

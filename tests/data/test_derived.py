@@ -1,0 +1,53 @@
+"""Vectors by name: registered, made once from registered files, or a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adasent.data import derived
+from adasent.data.derived import MADE, vector_digest, vector_file, vector_names
+from adasent.data.registry import describe
+from adasent.errors import VectorsError
+from adasent.text.vectors import WordVectors, read_vectors, write_vectors
+
+
+def test_names() -> None:
+    assert {"wiki-50d", "glove-100d", "minilm-256d"} <= set(vector_names())
+    assert "minilm" not in vector_names()
+
+
+def test_digest_names_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert vector_digest("wiki-50d") == describe("wiki-50d").files[0].sha256
+    assert vector_digest("my.bin") is None
+    before = vector_digest("minilm-256d")
+    monkeypatch.setitem(MADE, "minilm-256d", (("minilm",), "another way"))
+    assert vector_digest("minilm-256d") != before
+
+
+def test_path_is_itself_and_a_wrong_name_gets_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "v.bin").touch()
+    assert vector_file(str(tmp_path / "v.bin")) == tmp_path / "v.bin"
+    with pytest.raises(VectorsError, match="did you mean 'minilm-256d'"):
+        vector_file("minilm256d")
+
+
+def test_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def distill(wheel: Path, words: list[str], *, size: int) -> WordVectors:
+        made.append(words)
+        return WordVectors(["a", "b"], np.ones((2, size)))
+
+    write_vectors(tmp_path / "glove-100d", WordVectors(["b"], np.ones((1, 2))))
+    monkeypatch.setattr(derived, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(derived, "fetch_file", lambda name: tmp_path / name)
+    monkeypatch.setattr("adasent.text.distill.distill_words", distill)
+    monkeypatch.setattr("adasent.text.distill.vocabulary_words", lambda wheel: ["a"])
+    first = vector_file("minilm-256d")
+    assert read_vectors(first).dim == 256
+    assert vector_file("minilm-256d") == first
+    assert made == [["a", "b"]]
+    assert not list(first.parent.glob("*.part"))
