@@ -52,12 +52,20 @@ class Mode(NamedTuple):
 
 
 MODES = [
-    Mode("tf32", "tf32", torch.float32, 3e-3, 0.5),
-    Mode("tf32x3", "tf32x3", torch.float32, 2e-5, 3e-2),
-    Mode("ieee", "ieee", torch.float32, 2e-5, 3e-2),
-    Mode("bf16", "tf32", torch.bfloat16, 6e-2, 2.0),  # ties by rounding: only that it is finite
+    Mode("tf32", "tf32", torch.float32, 5e-3, 0.1),
+    Mode("tf32x3", "tf32x3", torch.float32, 5e-5, 1e-3),
+    Mode("ieee", "ieee", torch.float32, 5e-5, 1e-3),
+    Mode("bf16", "tf32", torch.bfloat16, 6e-2, 0.5),
 ]
 NAMES = ["levels", "words", "W_L", "W_R", "b_W", "G_L", "G_R", "b_G"]
+#: Sums over all cells whose terms nearly cancel: what is left is small beside their rounding.
+CANCELLING = {"b_W", "G_L", "G_R", "b_G"}
+
+
+def allowed(mode: Mode, name: str, kinked: bool) -> float:
+    """Relative error that an output or gradient may have."""
+    limit = mode.kinked if kinked and name != "levels" else mode.tolerance
+    return 20 * limit if name in CANCELLING else limit
 
 
 def eager(words: Tensor, lengths: Tensor, weights: PyramidWeights, **to: Any) -> Tensor:
@@ -156,7 +164,11 @@ def check(size: int, mode_name: str) -> list[dict[str, Any]]:
             row["worst"] = max(row["errors"].values())
             row["repeats"] = all(map(torch.equal, found, again))
             row["inference_equal"] = bool(torch.equal(alone, found[0]))
-            row["ok"] = row["worst"] <= mode.tolerance and row["repeats"] and row["inference_equal"]
+            kinked = activation == "relu" or pooling == "max"
+            close = all(
+                error <= allowed(mode, name, kinked) for name, error in row["errors"].items()
+            )
+            row["ok"] = close and row["repeats"] and row["inference_equal"]
         except Exception as error:
             row.update(ok=False, failure=f"{type(error).__name__}: {error}"[:500])
         rows.append(row)

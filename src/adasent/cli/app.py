@@ -15,7 +15,18 @@ import typer
 from typer.core import TyperGroup
 
 from adasent import __version__
-from adasent.cli import crossval, data, evaluate, predict, reproduce, serve, train, vectors
+from adasent.cli import (
+    crossval,
+    data,
+    evaluate,
+    explain,
+    predict,
+    profile,
+    reproduce,
+    serve,
+    train,
+    vectors,
+)
 from adasent.errors import AdaSentError, AdaSentWarning
 
 # Newer versions of typer carry a copy of click; this is UsageError in the copy or in click itself.
@@ -136,6 +147,8 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("crossval")(crossval.crossval)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
+app.command("profile")(profile.profile)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve)
 app.add_typer(data.app, name="data")

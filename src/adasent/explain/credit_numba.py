@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from adasent.explain.credit import NEAR, Credit
@@ -13,7 +15,16 @@ _NEAR, _TAIL, _HALF = np.float32(NEAR), np.float32(TAIL), np.float32(0.5)
 
 
 @_compiled
-def _down(b, units, levels, gates, gradients, maximum, unit_scores, word_scores):
+def _down(
+    b: Any,
+    units: Any,
+    levels: Any,
+    gates: Any,
+    gradients: Any,
+    maximum: Any,
+    unit_scores: Any,
+    word_scores: Any,
+) -> Any:
     """Scores of text b. Whole arrays are passed: loops over a slice of them are not vectorised."""
     n_kept, _, n_words, size = gradients.shape
     zero, one = units.dtype.type(0), units.dtype.type(1)
@@ -71,7 +82,7 @@ def _down(b, units, levels, gates, gradients, maximum, unit_scores, word_scores)
 
 
 @_compiled
-def _hand_down(gate, side, parent, child):
+def _hand_down(gate: Any, side: Any, parent: Any, child: Any) -> Any:
     """Add what a unit owes to its left (side 0) or right child."""
     part = gate[side] + _HALF * gate[2]
     for k in range(len(child)):
@@ -81,7 +92,7 @@ def _hand_down(gate, side, parent, child):
 
 
 @_compiled
-def _core(weights, n):
+def _core(weights: Any, n: Any) -> Any:
     """First word of the core, and the word after its last, among n weights."""
     total = weights.dtype.type(0)
     start, stop = 0, n
@@ -96,7 +107,7 @@ def _core(weights, n):
 
 
 @_compiled
-def _up(gates, n_words, starts, stops):
+def _up(gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
     """Cores of one text's units. Spans are kept for a level, from a unit's first word on."""
     spans = np.zeros((n_words, n_words), gates.dtype)
     for i in range(n_words):
@@ -119,7 +130,17 @@ def _up(gates, n_words, starts, stops):
 
 
 @_compiled
-def _texts(units, levels, gates, gradients, maximum, unit_scores, word_scores, starts, stops):
+def _texts(
+    units: Any,
+    levels: Any,
+    gates: Any,
+    gradients: Any,
+    maximum: Any,
+    unit_scores: Any,
+    word_scores: Any,
+    starts: Any,
+    stops: Any,
+) -> Any:
     for b in range(len(units)):
         _down(b, units, levels, gates, gradients, maximum, unit_scores, word_scores)
         _up(gates[b], levels.shape[1], starts[b], stops[b])

@@ -14,7 +14,7 @@ from adasent.explain.attribution import Attribution
 from adasent.runtime.arrays import Doubles, Ints
 
 #: Units below this part of their text's strongest are left out.
-LEAST = 0.01
+LEAST = 0.03
 
 
 def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:

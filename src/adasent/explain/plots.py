@@ -165,7 +165,7 @@ def decomposition(predictor: Predictor, text: str, *, dark: bool = False) -> Any
                 x, y, s=1100, c=[share], cmap=_amounts(theme), vmin=0, vmax=1,
                 edgecolors=theme["line"], linewidths=0.8,
             )  # fmt: skip
-            colour = theme["paper"] if share > 0.4 else theme["ink"]
+            colour = _on(theme, share)
             label = f"{part.weight:.3f}".removeprefix("0")
             axes.text(x, y, label, ha="center", va="center", fontsize=8, color=colour)
         axes.set_xticks(range(n_words), tokens)
@@ -225,7 +225,7 @@ def confusion(report: Report, *, dark: bool = False) -> Any:
         image = axes.imshow(shares, cmap=_amounts(theme), vmin=0, vmax=1)
         for i, row in enumerate(counts.tolist()):
             for j, n in enumerate(row):
-                colour = theme["paper"] if shares[i, j] > 0.4 else theme["ink"]
+                colour = _on(theme, shares[i, j])
                 axes.text(j, i, str(n), ha="center", va="center", fontsize=8, color=colour)
         axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
         axes.set_yticks(range(len(labels)), labels)
@@ -282,6 +282,11 @@ def _amounts(theme: dict[str, str]) -> Any:
 
     top = "#56b4e9" if theme is _DARK else "#08306b"
     return LinearSegmentedColormap.from_list("amounts", [theme["none"], _FOR, top])
+
+
+def _on(theme: dict[str, str], share: float) -> str:
+    """A colour to write with on an amount from 0 to 1."""
+    return theme["paper"] if share > (0.75 if theme is _DARK else 0.4) else theme["ink"]
 
 
 def _level_ticks(n_levels: int) -> list[int]:

@@ -444,7 +444,7 @@ def level_forward(
         Threads.
     """
     # The compiled code checks no bounds.
-    assert len(product) == len(below) == counts.sum()
+    assert len(product) == len(below)
     assert len(above) == len(below) - counts[0]
     for kept in (composed, gates):
         assert kept is None or len(kept) == len(above)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from adasent.systems.config import check_range
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer
 from adasent.text.vocabulary import SPECIALS, UNK_ID
+
+if TYPE_CHECKING:
+    from adasent.explain import Explanation
 
 
 class Predictor:
@@ -95,6 +98,19 @@ class Predictor:
             ids = encoder.vocabulary.encode(tokens)
             traces.append(self.network.trace(tokens or [SPECIALS[UNK_ID]], ids))
         return traces
+
+    @overload
+    def explain(self, texts: str) -> Explanation: ...
+
+    @overload
+    def explain(self, texts: Any) -> list[Explanation]: ...
+
+    def explain(self, texts: Any) -> Explanation | list[Explanation]:
+        """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
+        from adasent.explain import explain  # which needs this module
+
+        found: Explanation | list[Explanation] = explain(self, texts)
+        return found
 
 
 def encoder_of(saved: SavedModel, tokenizer: Tokenizer | None = None) -> TextEncoder:

@@ -114,6 +114,8 @@ def climb(
     levels: Floats,
     scratch: Scratch,
     cells: ModuleType | None,
+    *,
+    keep_gates: bool = True,
 ) -> Iterator[Level]:
     """Build the pyramids of a batch level by level.
 
@@ -127,6 +129,8 @@ def climb(
         (n_words, D) filled: level t of every text that has one, in place of its word t.
     cells
         :mod:`adasent.pyramid.cells`, or None for plain numpy.
+    keep_gates
+        Whether the gates of a level are wanted; the compiled pass is spared writing them.
     """
     pool_level(words, counts, levels[: counts[0]], composition, cells)
     yield Level(words, scratch.gates[0, :0])
@@ -137,7 +141,16 @@ def climb(
         n = len(below) - int(counts[t - 1])
         level = Level(scratch.units[t % 2, :n], scratch.gates[t % 2, :n])
         pooled = levels[row : row + counts[t]]
-        build_level(below, product, counts[t - 1 :], level, pooled, composition, cells)
+        build_level(
+            below,
+            product,
+            counts[t - 1 :],
+            level,
+            pooled,
+            composition,
+            cells,
+            keep_gates=keep_gates,
+        )
         yield level
         below, row = level.units, row + len(pooled)
 
@@ -152,7 +165,8 @@ def pool_levels(
     cells: ModuleType | None,
 ) -> None:
     """Fill ``levels`` as :func:`climb` does, for who needs no units."""
-    for _ in climb(words, product, counts, composition, levels, scratch, cells):
+    climbed = climb(words, product, counts, composition, levels, scratch, cells, keep_gates=False)
+    for _ in climbed:
         pass
 
 
@@ -172,6 +186,8 @@ def build_level(
     pooled: Floats,
     composition: Composition,
     cells: ModuleType | None,
+    *,
+    keep_gates: bool = True,
 ) -> None:
     """Fill a level, as it is and pooled, from the level below that is packed with ``counts``."""
     biases = composition.compose_bias, composition.gate_bias
@@ -184,7 +200,7 @@ def build_level(
             above.units,
             pooled,
             None,  # the composed part is for training
-            above.gates if len(above.gates) else None,
+            above.gates if keep_gates else None,
             relu=composition.relu,
             maximum=composition.maximum,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from adasent.errors import ConfigError, DataError, nearest
@@ -64,8 +64,25 @@ def words(text: str) -> list[str]:
     stands alone, a run of one repeated mark such as ``...`` is one token (but each of ``( ) , ! ?``
     is its own), and an emoji sequence is one token.
     """
-    tokens = [match.group().lower() for match in word_pattern().finditer(text)]
-    if text.isascii():
+    tokens: list[str] = []
+    for chunk in text.split():  # no token has white space in it
+        tokens.extend(_known(chunk) if len(chunk) <= _REMEMBERED else _split(chunk))
+    return tokens
+
+
+#: Longest piece between white space that is remembered; longer ones hardly come again.
+_REMEMBERED = 40
+
+
+@lru_cache(maxsize=2**16)
+def _known(chunk: str) -> tuple[str, ...]:
+    return tuple(_split(chunk))
+
+
+def _split(chunk: str) -> list[str]:
+    """Tokens of a text without white space."""
+    tokens = [match.group().lower() for match in word_pattern().finditer(chunk)]
+    if chunk.isascii():
         return tokens
     return [token.translate(_STRAIGHTEN) for token in tokens]
 

@@ -110,6 +110,7 @@ class _Asks(Callback):
     def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
         self.interrupt.check()
 
+
 class _Member:
     """A run on its way: what it will do next, and what it has reached."""
 

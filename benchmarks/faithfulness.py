@@ -1,0 +1,343 @@
+"""How faithful are the word scores of an explanation, and what do they cost?
+
+    ADASENT_DATA=mirror python benchmarks/faithfulness.py [--texts 300] [--dev]
+
+Trains a model a set where ``build/faithfulness`` has none, scores the words of held-back sentences
+by each method, writes ``benchmarks/results/faithfulness.csv`` and ``explain_cost.csv`` and fills
+the tables of ``docs/explanations.md``. ``--dev`` takes other sentences, those on which the method was
+chosen, and only prints.
+
+All figures are about the predicted class and the model's own probabilities:
+
+comprehensiveness
+    How far its probability falls when the top words are deleted, mean over the top 10, 20, 30 and
+    50 %. Higher is better.
+sufficiency
+    How far it falls when only these words are left. Lower is better.
+correlation
+    Spearman's, with the fall when each word is deleted by itself. Leave-one-out has 1 by definition.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import adasent
+from adasent import AdaSentClassifier, Predictor
+from adasent.data import held_out, load
+from adasent.explain import explain
+from adasent.runtime.threads import blas_threads
+from adasent.text.vocabulary import UNK_ID
+
+ROOT = Path(__file__).resolve().parent.parent
+MODELS = ROOT / "build" / "faithfulness"
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "explanations.md"
+EPOCHS = {"MR": 4, "TREC": 8}
+FRACTIONS = (0.1, 0.2, 0.3, 0.5)
+STEPS = 32
+N_DEV = 240
+METRICS = ("comprehensiveness", "sufficiency", "correlation")
+OURS, BASELINE = "gate paths and the word alone", f"integrated gradients, {STEPS} steps"
+
+Scores = list[np.ndarray]
+
+
+def texts_of(name: str) -> tuple[tuple[list[str], list[Any]], list[str]]:
+    """Texts and labels to train on, and held-back texts in random order."""
+    corpus = load(name)
+    if corpus.test is not None:
+        held = corpus.test
+        kept = np.setdiff1d(np.arange(len(corpus)), held)
+    else:
+        kept, held = held_out(corpus.labels, 0.1, 0, texts=corpus.texts)
+    training = [corpus.texts[i] for i in kept], [corpus.labels[i] for i in kept]
+    return training, [corpus.texts[i] for i in np.random.default_rng(1).permutation(held)]
+
+
+def model_of(name: str, training: tuple[list[str], list[Any]]) -> Path:
+    """The folder of a model, trained for a few epochs if there is none."""
+    folder = MODELS / name
+    if not folder.exists():
+        settings = {"vectors": "wiki-imdb-200d", "epochs": EPOCHS[name], "tokenizer": "kim"}
+        AdaSentClassifier(**settings).fit(*training).save(folder)
+    return folder
+
+
+class Judge:
+    """Deletes words and watches the probability of the predicted class."""
+
+    def __init__(self, predictor: Predictor, texts: Sequence[str]) -> None:
+        self.network = predictor.network
+        self.ids = predictor.encoder(texts)
+        self.texts = texts
+        probabilities = self.network.probabilities(self.ids)
+        self.best = probabilities.argmax(axis=1)
+        self.p = probabilities.max(axis=1)
+
+    def falls(self, texts: list[np.ndarray], of: np.ndarray) -> np.ndarray:
+        """How far the probability falls from that of text ``of[i]`` to that of ``texts[i]``."""
+        found = self.network.probabilities([ids if len(ids) else UNKNOWN for ids in texts])
+        return self.p[of] - found[np.arange(len(of)), self.best[of]]
+
+    def leave_one_out(self) -> Scores:
+        """The fall when each word is deleted by itself."""
+        parts = [np.delete(ids, i) for ids in self.ids for i in range(len(ids))]
+        lengths = [len(ids) for ids in self.ids]
+        falls = self.falls(parts, np.repeat(np.arange(len(self.ids)), lengths))
+        return np.split(falls, np.cumsum(lengths)[:-1])
+
+    def judge(self, scores: Scores, truth: Scores) -> np.ndarray:
+        """(texts, metrics); NaN where a correlation does not exist."""
+        left, kept, of = [], [], []
+        for i, (ids, score) in enumerate(zip(self.ids, scores, strict=True)):
+            order = np.argsort(-score, kind="stable")
+            for fraction in FRACTIONS:
+                n = max(1, round(fraction * len(ids)))
+                kept.append(ids[np.sort(order[:n])])
+                left.append(ids[np.sort(order[n:])])
+                of.append(i)
+        shape = (len(self.ids), len(FRACTIONS))
+        erased = self.falls(left, np.array(of)).reshape(shape).mean(axis=1)
+        alone = self.falls(kept, np.array(of)).reshape(shape).mean(axis=1)
+        same = [spearman(a, b) for a, b in zip(scores, truth, strict=True)]
+        return np.stack([erased, alone, np.array(same)], axis=1)
+
+
+UNKNOWN = np.array([UNK_ID])
+
+
+def spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """Rank correlation; NaN where either is constant."""
+    from scipy.stats import rankdata
+
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])
+
+
+def gradients(model: Any, judge: Judge, n_steps: int, start: str) -> Scores:
+    """Integrated gradients of the probability by the word vectors; one step is gradient x input.
+
+    Parameters
+    ----------
+    start
+        ``zero``, or ``unknown`` for the vector of the unknown word.
+    """
+    import torch
+
+    found = []
+    for ids, best in zip(judge.ids, judge.best.tolist(), strict=True):
+        with torch.no_grad():
+            vectors = model.embedding(torch.from_numpy(ids)[None])
+            base = torch.zeros_like(vectors)
+            if start == "unknown":
+                base += model.embedding(torch.tensor([[UNK_ID]]))
+        # The middle of each step; a single one is taken at the text itself.
+        at = torch.ones(1) if n_steps == 1 else (torch.arange(n_steps) + 0.5) / n_steps
+        path = (base + at[:, None, None] * (vectors - base)).requires_grad_()
+        output = model.classify(path, torch.full((n_steps,), len(ids)))
+        (slope,) = torch.autograd.grad(output.log_probs[:, best].exp().sum(), path)
+        found.append((slope.mean(dim=0) * (vectors - base)[0]).sum(dim=-1).numpy())
+    return found
+
+
+def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Callable[[], Scores]]:
+    """Every method by name."""
+    model = AdaSentClassifier.load(folder).model_
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    rng = np.random.default_rng(0)
+
+    def ours() -> Scores:
+        found = explain(predictor, list(judge.texts))
+        return [one.words[:, i] for one, i in zip(found, judge.best, strict=True)]
+
+    def alone() -> Scores:
+        words = judge.network.probabilities([np.array([i]) for ids in judge.ids for i in ids])
+        parts = np.split(words, np.cumsum([len(ids) for ids in judge.ids])[:-1])
+        return [part[:, i] for part, i in zip(parts, judge.best, strict=True)]
+
+    def paths() -> Scores:
+        empty = judge.network.probabilities([UNKNOWN])[0]
+        found = []
+        for score, word, i in zip(ours(), alone(), judge.best.tolist(), strict=True):
+            n = len(score)
+            found.append((score - (word - empty[i]) / n) / (1 - 1 / n) if n > 1 else score)
+        return found
+
+    return {
+        OURS: ours,
+        "gate paths": paths,
+        "the word alone": alone,
+        BASELINE: lambda: gradients(model, judge, STEPS, "zero"),
+        f"{BASELINE}, from the unknown word": lambda: gradients(model, judge, STEPS, "unknown"),
+        "gradient x input": lambda: gradients(model, judge, 1, "zero"),
+        "leave-one-out": judge.leave_one_out,
+        "random": lambda: [rng.random(len(ids)) for ids in judge.ids],
+    }
+
+
+def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
+    """A row for each method on a set."""
+    training, held = texts_of(name)
+    folder = model_of(name, training)
+    predictor = adasent.load(folder)
+    chosen = held[:N_DEV] if dev else held[N_DEV : N_DEV + n_texts]
+    judge = Judge(predictor, chosen)
+    once = timed(lambda: judge.network.probabilities(judge.ids))
+    truth = judge.leave_one_out()
+    rows, judged = [], {}
+    for method, scores_of in methods(predictor, folder, judge).items():
+        started = time.process_time()
+        scores = scores_of()
+        cost = time.process_time() - started
+        judged[method] = judge.judge(scores, truth)
+        means = dict(zip(METRICS, np.nanmean(judged[method], axis=0).tolist(), strict=True))
+        rows.append(
+            {"set": name, "method": method, "texts": len(chosen)}
+            | means
+            | {"ms a text": 1000 * cost / len(chosen), "predictions": cost / once}
+        )
+        print(f"{name:5} {method:52}", *(f"{value:8.4f}" for value in means.values()), flush=True)
+    differences = judged[OURS] - judged[BASELINE]
+    for metric, column in zip(METRICS, differences.T, strict=True):
+        known = column[np.isfinite(column)]
+        half = 1.96 * known.std(ddof=1) / len(known) ** 0.5
+        rows[0] |= {f"{metric}, ours less IG": known.mean(), f"{metric}, half width": half}
+    return rows
+
+
+def timed(work: Callable[[], object], repeats: int = 5) -> float:
+    """Processor time of the quickest of several runs."""
+    work()
+    times = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def costs(name: str) -> list[dict[str, Any]]:
+    """Time of an explanation over that of a prediction, both from strings, with and without numba."""
+    training, held = texts_of(name)
+    texts = (held + training[0])[:1000]
+    rows = []
+    for numba in (False, True) if find_spec("numba") else (False,):
+        predictor = adasent.load(model_of(name, training))
+        if numba:
+            pass
+        else:
+            predictor.network.compiler.cells = lambda *_: None  # type: ignore[method-assign]
+        for n in (1, len(texts)):
+            calls = [texts[i : i + n] for i in range(0, min(100 * n, len(texts)), n)]
+            plain = timed(lambda p=predictor, c=calls: [p.predict_proba(one) for one in c])
+            explained = timed(lambda p=predictor, c=calls: [p.explain(one) for one in c])
+            n_texts = sum(map(len, calls))
+            rows.append(
+                {
+                    "set": name,
+                    "numba": "yes" if numba else "no",
+                    "texts a call": n,
+                    "prediction, ms": 1000 * plain / n_texts,
+                    "explanation, ms": 1000 * explained / n_texts,
+                    "ratio": explained / plain,
+                }
+            )
+    return rows
+
+
+def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    """Rows as Markdown."""
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for row in rows:
+        cells = (f"{v:.3g}" if isinstance(v := row[c], float) else str(v) for c in columns)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def tables(rows: Sequence[dict[str, Any]], cost_rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The tables of the page, by the name between their marks."""
+    shown = []
+    for row in rows:
+        figures = {metric: f"{float(row[metric]):.3f}" for metric in METRICS}
+        shown.append(row | figures | {"predictions": f"{float(row['predictions']):.3g}"})
+    compared = []
+    for row in rows:
+        if row["method"] == OURS:
+            line = {"set": row["set"]}
+            for metric in METRICS:
+                mean = float(row[f"{metric}, ours less IG"])
+                half = float(row[f"{metric}, half width"])
+                line[metric] = f"{mean:+.3f} ± {half:.3f}"
+            compared.append(line)
+    cost_shown = [
+        row | {k: f"{float(v):.3g}" for k, v in row.items() if "ms" in k or k == "ratio"}
+        for row in cost_rows
+    ]
+    return {
+        "faithfulness": table(shown, ("set", "method", "texts", *METRICS, "predictions")),
+        "difference": table(compared, ("set", *METRICS)),
+        "cost": table(cost_shown, tuple(cost_rows[0])),
+    }
+
+
+def fill(page: str, name: str, body: str) -> str:
+    """The page with what stands between the marks of a table replaced."""
+    first, last = (
+        f"<!-- {name}: made by benchmarks/faithfulness.py -->\n",
+        f"<!-- end of {name} -->",
+    )
+    before, _, rest = page.partition(first)
+    _, mark, after = rest.partition(last)
+    if not mark:
+        raise ValueError(f"expected the marks of {name!r} in the page, found none")
+    return f"{before}{first}{body}\n{last}{after}"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV, as strings."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Rows as CSV; the columns are those of the first row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=300)
+    parser.add_argument("--dev", action="store_true")
+    options = parser.parse_args()
+    with blas_threads(1):
+        rows = [row for name in EPOCHS for row in faithfulness(name, options.texts, options.dev)]
+        if options.dev:
+            return
+        cost_rows = [row for name in EPOCHS for row in costs(name)]
+    write(RESULTS / "faithfulness.csv", rows)
+    write(RESULTS / "explain_cost.csv", cost_rows)
+    page = PAGE.read_text(encoding="utf-8")
+    for name, body in tables(rows, cost_rows).items():
+        print(f"\n{body}")
+        page = fill(page, name, body)
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,338 @@
+"""A model and a labelled corpus in; at which scale each class is decided, out, as tables.
+
+Scale has two meanings. By *level*, what the mixture gives to phrases of t words, exactly. By
+*phrase*, how many words the deciding units are really made of: a unit on a high level may be a copy
+of one word, and counts as that word.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adasent.data.corpus import Label
+from adasent.errors import DataError
+from adasent.explain.explainer import explain
+from adasent.explain.explanation import Explanation
+from adasent.explain.html import document
+from adasent.runtime.arrays import Doubles
+from adasent.runtime.predictor import Predictor
+
+#: Words of a phrase, or levels, that are counted together: name, first, last.
+BANDS = (("1", 1, 1), ("2", 2, 2), ("3-4", 3, 4), ("5-8", 5, 8), ("9+", 9, 10**9))
+
+#: Texts explained at a time; of the explanations only sums are kept.
+CHUNK = 1000
+N_SHUFFLES = 3
+#: A loss of accuracy that matters, when words are shuffled.
+MATTERS = 0.01
+_MAX_PHRASES = 15
+
+Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+"""Names of the columns, and rows."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the order of words is worth to a model.
+
+    Attributes
+    ----------
+    accuracy, shuffled
+        Accuracy as the texts are, and with the words of each text in random order.
+    low, high
+        95 % interval of the difference.
+    changed
+        Share of labels that change.
+    """
+
+    accuracy: float
+    shuffled: float
+    low: float
+    high: float
+    changed: float
+
+    @property
+    def answer(self) -> str:
+        """Whether the task needs word order, in a sentence with its figures."""
+        if self.low > MATTERS:
+            verdict = "Yes"
+        elif self.high < MATTERS:
+            verdict = "Hardly"
+        else:
+            verdict = "Perhaps a little; these texts do not settle it"
+        loss = 100 * (self.accuracy - self.shuffled)
+        return (
+            f"Does the task need word order? {verdict}: with the words of each text shuffled, the "
+            f"model's accuracy goes from {self.accuracy:.1%} to {self.shuffled:.1%} "
+            f"({loss:.1f} points lost, 95 % interval {100 * self.low:.1f} to "
+            f"{100 * self.high:.1f}), and {self.changed:.1%} of the labels change."
+        )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What decides in a corpus.
+
+    Attributes
+    ----------
+    name, n
+        The corpus and its texts.
+    order
+        What word order is worth.
+    tables
+        ``scales`` for each class and the whole, ``outcomes`` for right and wrong predictions,
+        ``lengths`` for texts of different length, ``phrases`` that most often decide.
+    """
+
+    name: str
+    n: int
+    order: Order
+    tables: dict[str, Table]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``profile.html`` and a CSV for each table; the paths of the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / "profile.html"]
+        written[0].write_text(self.to_html(), encoding="utf-8")
+        order = self.order
+        line = (order.accuracy, order.shuffled, order.low, order.high, order.changed)
+        tables = self.tables | {
+            "order": (("accuracy", "shuffled", "low", "high", "changed"), [line])
+        }
+        for name, (columns, rows) in tables.items():
+            path = folder / f"{name}.csv"
+            with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+                csv.writer(file).writerows([columns, *rows])
+            written.append(path)
+        return written
+
+    def to_html(self) -> str:
+        """A page of its own that loads nothing."""
+        parts = [
+            f"<h3>{escape(self.name)}: {self.n:,} texts</h3><p>{escape(self.order.answer)}</p>"
+        ]
+        for name, (columns, rows) in self.tables.items():
+            parts.append(f"<h4>{escape(TITLES[name])}</h4><table><tr>")
+            parts += [f"<th>{escape(column)}</th>" for column in columns]
+            parts.append("</tr>")
+            for row in rows:
+                cells = (
+                    _html_cell(column, value) for column, value in zip(columns, row, strict=True)
+                )
+                parts.append(f"<tr>{''.join(cells)}</tr>")
+            parts.append("</table>")
+        return document("".join(parts), f"Profile of {self.name}")
+
+
+TITLES = {
+    "scales": "Scale by predicted class: shares of the decision, by level and by phrase",
+    "outcomes": "Scale of right and of wrong predictions",
+    "lengths": "Belief by length of the text: share of belief on levels of so many words",
+    "phrases": "Phrases that most often decide",
+}
+
+
+def profile(
+    predictor: Predictor, texts: Sequence[str], labels: Sequence[Label], name: str = "corpus"
+) -> Profile:
+    """Explain every text and sum up.
+
+    Parameters
+    ----------
+    labels
+        The true ones; those the model does not know count as wrong.
+    """
+    if not len(texts) or len(texts) != len(labels):
+        raise DataError(
+            f"expected at least one text and a label for each, got {len(texts)} and {len(labels)}"
+        )
+    sums = _Sums()
+    for first in range(0, len(texts), CHUNK):
+        chunk = slice(first, first + CHUNK)
+        found = explain(predictor, list(texts[chunk]))
+        for explanation, label in zip(found, labels[chunk], strict=True):
+            sums.add(explanation, label)
+    order = word_order(predictor, texts, labels)
+    return Profile(name, len(texts), order, sums.tables())
+
+
+def word_order(
+    predictor: Predictor, texts: Sequence[str], labels: Sequence[Label], seed: int = 0
+) -> Order:
+    """Predict as the texts are, and with their words shuffled :data:`N_SHUFFLES` times."""
+    ids = predictor.encoder(list(texts))
+    rng = np.random.default_rng(seed)
+    classes = predictor.classes_.tolist()
+    true = np.array([classes.index(label) if label in classes else -1 for label in labels])
+    usual = predictor.network.probabilities(ids).argmax(axis=1)
+    losses, changed = np.zeros(len(true)), 0.0
+    for _ in range(N_SHUFFLES):
+        shuffled = [rng.permutation(row) for row in ids]
+        other = predictor.network.probabilities(shuffled).argmax(axis=1)
+        losses += ((usual == true).astype(np.float64) - (other == true)) / N_SHUFFLES
+        changed += float((usual != other).mean()) / N_SHUFFLES
+    accuracy, loss = float((usual == true).mean()), float(losses.mean())
+    half = 1.96 * float(losses.std(ddof=1)) / len(true) ** 0.5 if len(true) > 1 else float("inf")
+    return Order(accuracy, accuracy - loss, loss - half, loss + half, changed)
+
+
+class _Group:
+    """Sums over the texts of one class, outcome or length."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.n_right = 0
+        self.probability = 0.0
+        self.level = 0.0
+        self.by_level = np.zeros(len(BANDS))
+        self.by_phrase = np.zeros(len(BANDS))
+        self.belief = np.zeros(len(BANDS))
+
+    def add(self, text: _Text) -> None:
+        self.n += 1
+        self.n_right += text.right
+        self.probability += text.probability
+        self.level += text.level
+        self.by_level += text.by_level
+        self.by_phrase += text.by_phrase
+        self.belief += text.belief
+
+    def row(self, name: str) -> tuple[Any, ...]:
+        means = (self.n_right, self.probability, self.level)
+        # Texts without a word that speaks for the class have no phrases: shares of the others.
+        phrases = self.by_phrase / (self.by_phrase.sum() or 1.0)
+        return (
+            name,
+            self.n,
+            *(value / self.n for value in means),
+            *(self.by_level / self.n).tolist(),
+            *phrases.tolist(),
+        )
+
+
+_COLUMNS = (
+    "texts",
+    "accuracy",
+    "probability",
+    "mean level",
+    *(f"level {band}" for band, _, _ in BANDS),
+    *(f"phrase {band}" for band, _, _ in BANDS),
+)
+
+
+class _Text:
+    """The scale of one decision."""
+
+    def __init__(self, explanation: Explanation, label: Label) -> None:
+        best = int(explanation.probabilities.argmax())
+        self.predicted = explanation.classes[best]
+        self.right = self.predicted == label
+        self.probability = float(explanation.probabilities[best])
+        shares = explanation.contributions[:, best] / self.probability
+        levels = np.arange(1, len(shares) + 1)
+        self.level = float(shares @ levels)
+        self.by_level = _in_bands(levels, shares)
+        self.belief = _in_bands(levels, explanation.beliefs)
+        scores = np.maximum(explanation.scores[:, best], 0.0)
+        start, end = explanation.bounds[:, 0], explanation.bounds[:, 1]
+        self.by_phrase = _in_bands(end - start, scores / (scores.sum() or 1.0))
+        self.n_words = len(shares)
+        # Phrases are ranked for the predicted class.
+        self.phrase, self.phrase_words, self.score = "", 0, 0.0
+        if len(scores) and scores[0] > 0:
+            words = explanation.tokens[start[0] : end[0]]
+            self.phrase, self.phrase_words = " ".join(words), len(words)
+            self.score = float(scores[0])
+
+
+class _Sums:
+    """Everything summed over the texts so far."""
+
+    def __init__(self) -> None:
+        self.whole = _Group()
+        self.by_class: defaultdict[str, _Group] = defaultdict(_Group)
+        self.by_outcome: defaultdict[str, _Group] = defaultdict(_Group)
+        self.by_length: defaultdict[int, _Group] = defaultdict(_Group)
+        self.counts: Counter[tuple[int, str, str]] = Counter()
+        self.scores: defaultdict[tuple[int, str, str], float] = defaultdict(float)
+
+    def add(self, explanation: Explanation, label: Label) -> None:
+        text = _Text(explanation, label)
+        name = str(text.predicted)
+        band = next(i for i, (_, _, last) in enumerate(LENGTHS) if text.n_words <= last)
+        for group in (
+            self.whole,
+            self.by_class[name],
+            self.by_outcome["right" if text.right else "wrong"],
+            self.by_length[band],
+        ):
+            group.add(text)
+        if text.phrase:
+            key = (text.phrase_words, name, text.phrase)
+            self.counts[key] += 1
+            self.scores[key] += text.score
+
+    def tables(self) -> dict[str, Table]:
+        classes = [self.by_class[name].row(name) for name in sorted(self.by_class)]
+        outcomes = [self.by_outcome[name].row(name) for name in sorted(self.by_outcome)]
+        lengths = []
+        for band, group in sorted(self.by_length.items()):
+            shares = (group.belief / group.n).tolist()
+            accuracy = group.n_right / group.n
+            lengths.append((LENGTHS[band][0], group.n, accuracy, group.level / group.n, *shares))
+        beliefs = [f"belief {band}" for band, _, _ in BANDS]
+        return {
+            "scales": (("class", *_COLUMNS), [*classes, self.whole.row("all")]),
+            "outcomes": (("outcome", *_COLUMNS), outcomes),
+            "lengths": (("words", "texts", "accuracy", "mean level", *beliefs), lengths),
+            "phrases": (
+                ("words", "class", "phrase", "texts", "mean score"),
+                list(self._most_often()),
+            ),
+        }
+
+    def _most_often(self) -> Iterable[tuple[Any, ...]]:
+        """For each number of words, the phrases that led the ranking of most texts."""
+        kept: Counter[int] = Counter()
+        order = sorted(self.counts, key=lambda key: (key[0], -self.counts[key], key))
+        for key in order:
+            n_words, name, phrase = key
+            kept[n_words] += 1
+            if kept[n_words] <= _MAX_PHRASES:
+                n = self.counts[key]
+                yield (n_words, name, phrase, n, self.scores[key] / n)
+
+
+#: Words of a text: name, first, last.
+LENGTHS = (
+    ("1-5", 1, 5),
+    ("6-10", 6, 10),
+    ("11-20", 11, 20),
+    ("21-40", 21, 40),
+    ("41+", 41, 10**9),
+)
+
+
+def _in_bands(sizes: np.ndarray, shares: Doubles) -> Doubles:
+    """(bands,) shares summed over the sizes of each band."""
+    lasts = [last for _, _, last in BANDS]
+    bands = np.searchsorted(lasts, sizes)
+    return np.bincount(bands, weights=shares, minlength=len(BANDS)).astype(np.float64)
+
+
+def _html_cell(column: str, value: Any) -> str:
+    if not isinstance(value, float):
+        return f"<td>{escape(str(value))}</td>"
+    # A share is shaded by its size, so that a row can be read at a glance.
+    if column.startswith(("level ", "phrase ", "belief ")):
+        shade = f' style="background:rgba(var(--for),{0.7 * value:.2f})"'
+        return f"<td{shade}>{value:.2f}</td>"
+    return f"<td>{value:.3f}</td>"
