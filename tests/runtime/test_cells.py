@@ -75,3 +75,34 @@ def test_pooling_by_hand(maximum: bool) -> None:
     pool_numpy(level, np.array([3, 2, 1]), pooled, maximum=maximum)
     expected = [6, 5, 3] if maximum else [11 / 3, 7 / 2, 3]
     np.testing.assert_allclose(pooled[:, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("maximum", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("counts", [[3], [1, 1, 1], [4, 4, 3, 1], [2, 2]])
+def test_all_levels_in_one_call_are_those_of_one_at_a_time(
+    counts: list[int], relu: bool, maximum: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    pytest.importorskip("scipy")
+    from adasent.pyramid import cells
+    from adasent.runtime import pyramid
+
+    rng = np.random.default_rng(1)
+    size, n_words = 5, sum(counts)
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    weights = draw(size, 2 * size + 6), draw(size), draw(3)
+    composition = pyramid.Composition(*weights, None, None, relu=relu, maximum=maximum)
+    words = draw(n_words, size)
+    found = []
+    for has_scipy in (True, False):
+        monkeypatch.setattr(pyramid, "_has_scipy", lambda has_scipy=has_scipy: has_scipy)
+        levels = np.full((n_words, size), np.nan, dtype=np.float32)
+        scratch = pyramid.Scratch(composition, n_words + 2)
+        first = words, words @ weights[0], np.array(counts)
+        pyramid.pool_levels(*first, composition, levels, scratch, cells)
+        found.append(levels)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-5)

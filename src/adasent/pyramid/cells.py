@@ -409,6 +409,63 @@ def _backward_threads(
         )  # fmt: skip
 
 
+@_compiled
+def _climb(
+    words, product, matrix, compose_bias, gate_bias, counts, levels, units, products, relu, maximum
+):  # fmt: skip
+    below, n_rows, row = words, len(words), counts[0]
+    _pool_strip(words, counts, levels[:row], maximum, 0, 1)
+    for t in range(1, len(counts)):
+        if t > 1:
+            product = products[:n_rows]
+            np.dot(below, matrix, product)
+        n_cells = n_rows - counts[t - 1]
+        above = units[t % 2, :n_cells]
+        _forward_strip(
+            below, product, compose_bias, gate_bias, counts[t - 1 :], above,
+            levels[row : row + counts[t]], None, None, relu, maximum, 0, 1,
+        )  # fmt: skip
+        row += counts[t]
+        below, n_rows = above, n_cells
+
+
+def climb(
+    words: np.ndarray,
+    product: np.ndarray,
+    matrix: np.ndarray,
+    compose_bias: np.ndarray,
+    gate_bias: np.ndarray,
+    counts: np.ndarray,
+    levels: np.ndarray,
+    units: np.ndarray,
+    products: np.ndarray,
+    *,
+    relu: bool,
+    maximum: bool,
+) -> None:
+    """All levels of a batch pooled, in one call; needs scipy, whose matrix product numba uses.
+
+    Parameters
+    ----------
+    words, product
+        (n_words, D) units of the first level, and their product with the matrix.
+    matrix
+        (D, 2 D + 6).
+    counts
+        Rows of each block of the first level, int64.
+    levels
+        Filled: (n_words, D) level t of every text that has one, in place of its word t.
+    units, products
+        Scratch, (2, n_words or more, D) and (n_words or more, 2 D + 6).
+    """
+    assert len(product) == len(words) == len(levels)
+    assert min(units.shape[1], len(products)) >= len(words)
+    _climb(
+        words, product, matrix, compose_bias, gate_bias, counts, levels, units, products,
+        relu or None, maximum or None,
+    )  # fmt: skip
+
+
 def level_forward(
     below: np.ndarray,
     product: np.ndarray,

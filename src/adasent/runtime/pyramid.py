@@ -7,9 +7,11 @@ the words, not with the cells.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -165,9 +167,30 @@ def pool_levels(
     cells: ModuleType | None,
 ) -> None:
     """Fill ``levels`` as :func:`climb` does, for who needs no units."""
+    if cells is not None and _has_scipy():
+        cells.climb(
+            words,
+            product,
+            composition.matrix,
+            composition.compose_bias,
+            composition.gate_bias,
+            counts,
+            levels,
+            scratch.units,
+            scratch.product,
+            relu=composition.relu,
+            maximum=composition.maximum,
+        )
+        return
     climbed = climb(words, product, counts, composition, levels, scratch, cells, keep_gates=False)
     for _ in climbed:
         pass
+
+
+@cache
+def _has_scipy() -> bool:
+    """Whether compiled code may call matrix products, which saves a call a level."""
+    return importlib.util.find_spec("scipy") is not None
 
 
 def pool_level(
