@@ -34,9 +34,10 @@ def find(system: str) -> Any:
             f"unknown system {system!r}{nearest(system, list(SYSTEMS))}; "
             f"there are {', '.join(SYSTEMS)}"
         )
-    for package in ("torch", "sklearn"):
-        require(package, "train", f"the system {system}")
     module, name = SYSTEMS[system]
+    counts_words = module in ("adasent.systems.nb", "adasent.systems.paragraph_vector")
+    for package in ("sklearn",) if counts_words else ("torch", "sklearn"):
+        require(package, "train", f"the system {system}")
     return getattr(importlib.import_module(module), name)
 
 

@@ -1,0 +1,131 @@
+"""Random networks in torch and numpy, and a trained model that explains reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from adasent import AdaSentClassifier, Predictor
+from adasent.compact import WordTable
+from adasent.explain import explain
+from adasent.explain.credit import NEAR
+from adasent.explain.explanation import Explanation
+from adasent.nn import consensus
+from adasent.runtime.network import Network
+from adasent.systems.adasent import AdaSent
+from adasent.systems.config import AdaSentConfig
+from adasent.text.encoder import TextEncoder
+from adasent.text.tokenize import Tokenizer, words
+from adasent.text.vocabulary import UNK_ID, Vocabulary
+
+WORDS = ["a", "good", "bad", "film", "the", "plot", "was", "and", "dull", "cast"]
+
+
+class Twin:
+    """The same random network in torch and as a predictor."""
+
+    def __init__(
+        self, tokenizer: Tokenizer = words, vocabulary: list[str] = WORDS, **settings: Any
+    ) -> None:
+        n_words = len(vocabulary) + 2
+        sizes = {"n_classes": 3, "vector_size": 5, "hidden_size": 7, "gate_size": 4}
+        config = AdaSentConfig(n_trained=n_words, **(sizes | settings))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            self.model = AdaSent(config).eval()
+            self.model.embedding.set_vectors(torch.randn(n_words, 5))
+            with torch.no_grad():  # away from the small gates of a fresh network
+                for parameter in self.model.composition.parameters():
+                    parameter += 0.3 * torch.randn_like(parameter)
+        for parameter in self.model.parameters():
+            parameter.requires_grad_(False)
+        tensors = {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
+        table = WordTable.wide(tensors.pop("embedding.trained"), tensors.pop("embedding.fixed"))
+        encoder = TextEncoder(tokenizer, Vocabulary(vocabulary), 30)
+        classes = np.array([f"class {i}" for i in range(config.n_classes)])
+        self.predictor = Predictor(Network(config, table, tensors), encoder, classes)
+
+    def alone(self, id_: int) -> np.ndarray:
+        output = self.model(torch.tensor([[id_]]), torch.tensor([1]))
+        found: np.ndarray = output.log_probs[0].double().exp().numpy()
+        return found
+
+    def reference(self, ids: np.ndarray) -> dict[str, Any]:
+        """An explanation in torch, by autograd and plain loops."""
+        model, n = self.model, len(ids)
+        output = model(torch.from_numpy(ids)[None], torch.tensor([n]), keep_units=True)
+        pyramid = output.pyramid
+        pooled = pyramid.levels.data.clone().requires_grad_()
+        exists = torch.ones(1, n, dtype=torch.bool)
+        p = consensus(model.level_gate(pooled[None], exists), model.classifier(pooled[None])).exp()
+        slopes = [torch.autograd.grad(p[0, c], pooled, retain_graph=True)[0] for c in range(3)]
+        mean = pyramid.units[0].mean(dim=0)
+        arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n)]
+        unit_scores = []
+        for t in range(n - 1, -1, -1):
+            units = pyramid.units[t]
+            owned = torch.ones_like(units)
+            if model.config.pooling == "max":
+                owned = (units - pooled[t].detach() + NEAR).clamp(min=0)
+            owned = owned / owned.sum(dim=0)
+            own = torch.stack([owned * slope[t] for slope in slopes], dim=1)  # (n, C, D)
+            unit_scores.append((own * (units - mean)[:, None]).sum(dim=-1))
+            arriving[t] += own
+            for j in range(n - t if t else 0):
+                left, right, composed = pyramid.gates[t - 1][j].tolist()
+                arriving[t - 1][j] += (left + composed / 2) * arriving[t][j]
+                arriving[t - 1][j + 1] += (right + composed / 2) * arriving[t][j]
+        in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
+        alone = np.stack([self.alone(int(i)) - self.alone(UNK_ID) for i in ids])
+        return {
+            "probabilities": output.log_probs[0].exp().numpy(),
+            "beliefs": output.log_beliefs[0].exp().numpy(),
+            "level_probabilities": output.level_log_probs[0].exp().numpy(),
+            "gates": [gates.numpy() for gates in pyramid.gates],
+            "unit_scores": [scores.numpy() for scores in reversed(unit_scores)],
+            "words": alone / n + (1 - 1 / n) * in_text,
+        }
+
+
+@pytest.fixture(scope="session")
+def make_twin() -> Callable[..., Twin]:
+    return Twin
+
+
+@pytest.fixture(scope="session")
+def twin() -> Twin:
+    return Twin()
+
+
+@pytest.fixture(scope="session")
+def predictor(reviews: tuple[list[str], list[str]]) -> Predictor:
+    """A model that knows good from bad."""
+    settings = {"hidden_size": 8, "classifier_size": 8, "vector_size": 8, "max_words": 30}
+    clf = AdaSentClassifier(**settings, epochs=10, learning_rate=0.02, batch_size=20)
+    clf.fit(*reviews)
+    return Predictor(Network(*clf._weights()), clf.encoder_, clf.classes_, clf.training_)
+
+
+@pytest.fixture(scope="session")
+def explanation(predictor: Predictor) -> Explanation:
+    return explain(predictor, "a good film and the plot was awful")
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Plain numpy, or numba's passes for every size of call."""
+    if request.param == "numpy":
+        monkeypatch.setattr("adasent.runtime.network.Compiler.cells", lambda *_: None)
+    else:
+        pytest.importorskip("numba")  # once it is imported, it is used
+    yield request.param
+
+
+@pytest.fixture
+def root() -> Path:
+    return Path(__file__).parents[2]

@@ -1,0 +1,159 @@
+"""Explanations against torch, against the prediction, and of odd texts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adasent
+from adasent.errors import AdaSentError, AdaSentWarning, DataError
+from adasent.explain import explain, explainer
+from adasent.text.tokenize import kim
+
+TEXTS = [
+    "a good film",
+    "the plot was bad and the cast was dull",
+    "film",
+    "and zebra a",
+    "was the film good and the plot bad",
+    "a bad film",
+]
+
+
+def assert_same(one: Any, other: Any, atol: float = 1e-5) -> None:
+    """Two explanations of a text agree."""
+    assert (one.text, one.tokens, one.offsets) == (other.text, other.tokens, other.offsets)
+    for name in ("probabilities", "beliefs", "level_probabilities", "words"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=atol)
+    for name in ("gates", "unit_scores", "unit_probabilities"):
+        rows, expected = getattr(one, name).rows, getattr(other, name).rows
+        np.testing.assert_allclose(rows, expected, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"pooling": "average", "activation": "relu"},
+        {"local_gate": "mlp", "level_gate": "mlp", "classifier_size": 0},
+    ],
+)
+def test_equals_torch(
+    make_twin: Callable[..., Any], settings: dict[str, Any], backend: str
+) -> None:
+    twin = make_twin(**settings)
+    for one in explain(twin.predictor, TEXTS):
+        expected = twin.reference(twin.predictor.encoder([one.text])[0])
+        for name in ("probabilities", "beliefs", "level_probabilities", "words"):
+            np.testing.assert_allclose(getattr(one, name), expected[name], atol=1e-5)
+        assert len(one.gates) == len(one.tokens) - 1
+        for name in ("gates", "unit_scores"):
+            for t, level in enumerate(getattr(one, name)):
+                np.testing.assert_allclose(level, expected[name][t], atol=1e-5, err_msg=name)
+
+
+def test_agrees_with_prediction_and_trace(twin: Any, backend: str) -> None:
+    found = explain(twin.predictor, TEXTS)
+    p = twin.predictor.predict_proba(TEXTS)
+    np.testing.assert_allclose([one.probabilities for one in found], p, atol=1e-6)
+    assert [one.predicted for one in found] == twin.predictor.predict(TEXTS).tolist()
+    for one, trace in zip(found, twin.predictor.trace(TEXTS), strict=True):
+        np.testing.assert_allclose(one.beliefs, trace.beliefs, atol=1e-6)
+        np.testing.assert_allclose(one.contributions.sum(axis=0), one.probabilities, atol=1e-6)
+        np.testing.assert_allclose(one.words.sum(axis=1), 0, atol=1e-6)
+        for gates, expected in zip(one.gates, trace.gates, strict=True):
+            np.testing.assert_allclose(gates, expected, atol=1e-6)
+
+
+def test_order_and_company_change_nothing(
+    twin: Any, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = explain(twin.predictor, TEXTS)
+    for one, text in zip(together, TEXTS, strict=True):
+        assert_same(one, explain(twin.predictor, text), atol=1e-6)
+    for one, other in zip(together, explain(twin.predictor, TEXTS[::-1])[::-1], strict=True):
+        assert_same(one, other, atol=1e-6)
+    monkeypatch.setattr(explainer, "BATCH_CELLS", 1)
+    for one, other in zip(together, explain(twin.predictor, TEXTS), strict=True):
+        assert_same(one, other, atol=1e-6)
+
+
+def test_a_word_alone_is_explained_by_itself(twin: Any) -> None:
+    one = explain(twin.predictor, "film")
+    empty = twin.predictor.network.probabilities([np.array([1])])[0]
+    np.testing.assert_allclose(one.words[0], one.probabilities - empty, atol=1e-6)
+    assert (len(one.gates), len(one.unit_scores), one.beliefs.tolist()) == (0, 1, [1.0])
+
+
+def test_good_speaks_for_and_awful_against(predictor: adasent.Predictor) -> None:
+    one = explain(predictor, "a good film and the plot was awful")
+    scores = dict(zip(one.tokens, one.words[:, one.column("pos")], strict=True))
+    assert max(scores, key=scores.__getitem__) == "good"
+    assert min(scores, key=scores.__getitem__) == "awful"
+    for_neg = one.contrast("neg", "pos").phrases[0]
+    assert "awful" in for_neg.text
+
+
+def test_methods_of_predictor_delegate(twin: Any) -> None:
+    assert_same(twin.predictor.explain("a film"), explain(twin.predictor, "a film"))
+    assert twin.predictor.explain([]) == []
+
+
+def test_odd_texts(twin: Any) -> None:
+    with pytest.warns(AdaSentWarning, match=r"of 3 texts: 1 longer .* 1 without a word"):
+        empty, long, odd = explain(
+            twin.predictor, [" \t", "good " * 40, "<script>\ta\u0301 \U0001f600 film</script>"]
+        )
+    assert (empty.tokens, empty.offsets) == (("<unk>",), ((0, 0),))
+    assert (empty.n_words, empty.truncated) == (0, False)
+    assert (len(long.tokens), long.n_words, long.truncated) == (30, 40, True)
+    assert long.offsets[-1] == (145, 149)
+    assert [odd.text[s:e] for s, e in odd.offsets] == list(odd.tokens)
+    assert "a\u0301" in odd.tokens
+
+
+def test_exactly_as_many_words_as_are_read(twin: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one = explain(twin.predictor, "good " * 30)
+    assert (one.n_words, one.truncated) == (30, False)
+
+
+def test_characters_that_kim_drops_are_passed_over(make_twin: Callable[..., Any]) -> None:
+    one = explain(make_twin(tokenizer=kim).predictor, "A caf\u00e9 \u2014 DON'T, don't.")
+    assert one.tokens == ("a", "caf", "don't", ",", "do", "n't")
+    assert [one.text[s:e] for s, e in one.offsets] == ["A", "caf", "DON'T", ",", "do", "n't"]
+
+
+def test_what_is_no_text_is_refused(twin: Any) -> None:
+    with pytest.raises(DataError, match="at position 1"):
+        explain(twin.predictor, ["a", None])
+
+
+def test_a_network_that_overflows_is_told(make_twin: Callable[..., Any], backend: str) -> None:
+    twin = make_twin()
+    head = twin.predictor.network.head.tensors
+    head["classifier.out.weight"] = np.full_like(head["classifier.out.weight"], np.inf)
+    with pytest.raises(AdaSentError, match="overflows"):
+        explain(twin.predictor, ["a film"])
+
+
+def test_phrases_sum_the_units_that_are_made_of_the_same_words(twin: Any) -> None:
+    one = explain(twin.predictor, TEXTS[1])
+    assert one.phrases
+    scores = [phrase.score[one.column(one.predicted)] for phrase in one.phrases]
+    assert scores == sorted(scores, reverse=True)
+    spots = [(phrase.start, phrase.end) for phrase in one.phrases]
+    assert len(set(spots)) == len(spots)
+    for phrase in one.phrases:
+        assert 0 <= phrase.start < phrase.end <= len(one.tokens)
+        assert phrase.text == " ".join(one.tokens[phrase.start : phrase.end])
+        assert phrase.level >= phrase.end - phrase.start
+    # But for units too weak to count, nothing is lost.
+    total = np.abs(one.unit_scores.rows).max() * 0.03 * len(one.unit_scores.rows)
+    difference = np.abs(one.scores.sum(axis=0) - one.unit_scores.rows.sum(axis=0))
+    assert (difference <= total).all()

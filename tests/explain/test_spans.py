@@ -1,0 +1,44 @@
+"""Effective spans and cores, worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adasent.explain.spans import cores, span_levels
+
+
+def test_three_words_by_hand() -> None:
+    gates = np.array([[[1.0, 0.0, 0.0], [0.2, 0.4, 0.4], [0.5, 0.3, 0.2]]], dtype=np.float32)
+    first, second, third = span_levels(gates, 3)
+    np.testing.assert_allclose(first[0], np.eye(3))
+    # Unit 1 copies word 1; unit 2 has 0.2 + 0.4 / 2 of word 2 and 0.4 + 0.4 / 2 of word 3.
+    np.testing.assert_allclose(second[0], [[1, 0, 0], [0, 0.4, 0.6]], atol=1e-7)
+    np.testing.assert_allclose(third[0], [[0.6, 0.4 * 0.4, 0.4 * 0.6]], atol=1e-7)
+
+
+def test_spans_of_random_gates_sum_to_one_and_stay_within_the_unit() -> None:
+    rng = np.random.default_rng(0)
+    gates = rng.dirichlet([1, 1, 1], size=(2, 15)).astype(np.float32)
+    for t, spans in enumerate(span_levels(gates, 6)):
+        assert spans.shape == (2, 6 - t, 6)
+        np.testing.assert_allclose(spans.sum(axis=2), 1, atol=1e-6)
+        for j in range(6 - t):
+            covered = np.zeros(6, dtype=bool)
+            covered[j : j + t + 1] = True
+            assert (spans[:, j, ~covered] == 0).all()
+
+
+def test_the_core_leaves_out_what_weighs_little_on_either_side() -> None:
+    spans = np.array(
+        [
+            [0.0, 0.05, 0.9, 0.05],
+            [0.0, 0.5, 0.5, 0.0],
+            [1.0, 0.0, 0.0, 0.0],
+            [0.3, 0.05, 0.05, 0.6],
+            [0.0, 0.0, 0.0, 1 - 1e-6],
+        ],
+        dtype=np.float32,
+    )
+    start, stop = cores(spans)
+    assert start.tolist() == [2, 1, 0, 0, 3]
+    assert stop.tolist() == [3, 3, 1, 4, 4]
