@@ -42,9 +42,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
         for name in ("share_of_tf32", "share_of_copy"):
             share = times.get(name, times.get("reached", {}).get(name))
             if share is not None:
-                rows.append(
-                    {"what": "ceiling", "shape": shape, "variant": name, "median": share}
-                )
+                rows.append({"what": "ceiling", "shape": shape, "variant": name, "median": share})
     for row in stacked:
         if row["what"] == "training" and "updates_per_s" in row:
             shape = f"K={row['models']} B=50"

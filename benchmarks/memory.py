@@ -57,6 +57,10 @@ def _kilobytes(field: str) -> int:
 def _predict(longest: int, folder: str) -> float:
     import adasent
 
+    # A long text would start numba in the middle of the measurement, which takes some 140 MB once;
+    # from here on every length runs compiled.
+    import adasent.pyramid.cells
+
     predictor = adasent.load(folder)
     words = ["a", "fine", "film", "of", "its", "kind"]
     predictor.predict_proba([" ".join(words)])

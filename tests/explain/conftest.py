@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +81,16 @@ class Twin:
                 arriving[t - 1][j] += (left + composed / 2) * arriving[t][j]
                 arriving[t - 1][j + 1] += (right + composed / 2) * arriving[t][j]
         in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
-        alone = np.stack([self.alone(int(i)) - self.alone(UNK_ID) for i in ids])
+        alone = np.stack([self.alone(int(i)) - self.alone(UNK_ID) for i in ids]) / n
+        by_unit = [(1 - 1 / n) * scores.numpy() for scores in reversed(unit_scores)]
+        by_unit[0] += alone
         return {
             "probabilities": output.log_probs[0].exp().numpy(),
             "beliefs": output.log_beliefs[0].exp().numpy(),
             "level_probabilities": output.level_log_probs[0].exp().numpy(),
             "gates": [gates.numpy() for gates in pyramid.gates],
-            "unit_scores": [scores.numpy() for scores in reversed(unit_scores)],
-            "words": alone / n + (1 - 1 / n) * in_text,
+            "unit_scores": by_unit,
+            "words": alone + (1 - 1 / n) * in_text,
         }
 
 
@@ -103,11 +105,16 @@ def twin() -> Twin:
 
 
 @pytest.fixture(scope="session")
-def predictor(reviews: tuple[list[str], list[str]]) -> Predictor:
-    """A model that knows good from bad."""
+def predictor() -> Predictor:
+    """A model that knows good from bad, and nothing else that tells reviews apart."""
+    nouns, good, bad = ("film", "plot", "cast"), ("good", "fine"), ("awful", "dull")
+    frames = ("the {0} was {1}", "a {1} {0}", "a {1} {0} and the plot")
+    pairs = [(noun, word) for noun in nouns for word in good + bad]
+    texts = [frame.format(*pair) for frame in frames for pair in pairs] * 3
+    labels = ["pos" if word in good else "neg" for _ in frames for _, word in pairs] * 3
     settings = {"hidden_size": 8, "classifier_size": 8, "vector_size": 8, "max_words": 30}
     clf = AdaSentClassifier(**settings, epochs=10, learning_rate=0.02, batch_size=20)
-    clf.fit(*reviews)
+    clf.fit(texts, labels)
     return Predictor(Network(*clf._weights()), clf.encoder_, clf.classes_, clf.training_)
 
 
@@ -117,13 +124,14 @@ def explanation(predictor: Predictor) -> Explanation:
 
 
 @pytest.fixture(params=["numpy", "numba"])
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Plain numpy, or numba's passes for every size of call."""
     if request.param == "numpy":
         monkeypatch.setattr("adasent.runtime.network.Compiler.cells", lambda *_: None)
     else:
         pytest.importorskip("numba")  # once it is imported, it is used
-    yield request.param
+    name: str = request.param
+    return name
 
 
 @pytest.fixture

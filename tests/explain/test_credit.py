@@ -11,16 +11,16 @@ from adasent.explain.credit import credit_numpy
 def case(n_words: int, *, maximum: bool, n_kept: int = 2) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(n_words)
     n_cells = n_words * (n_words + 1) // 2
-    units = rng.normal(size=(3, n_cells, 5)).astype(np.float32)
-    gates = rng.dirichlet([1, 1, 1], size=(3, n_cells - n_words)).astype(np.float32)
-    gates = gates.reshape(3, n_cells - n_words, 3)
-    levels = np.empty((3, n_words, 5), dtype=np.float32)
+    units = rng.normal(size=(n_cells, 3, 5)).astype(np.float32)
+    gates = rng.dirichlet([1, 1, 1], size=(n_cells - n_words, 3)).astype(np.float32)
+    gates = gates.reshape(n_cells - n_words, 3, 3)
+    levels = np.empty((n_words, 3, 5), dtype=np.float32)
     cell = 0
     for t in range(n_words):
-        level = units[:, cell : cell + n_words - t]
-        levels[:, t] = level.max(axis=1) if maximum else level.mean(axis=1)
+        level = units[cell : cell + n_words - t]
+        levels[t] = level.max(axis=0) if maximum else level.mean(axis=0)
         cell += n_words - t
-    gradients = rng.normal(size=(n_kept, 3, n_words, 5)).astype(np.float32)
+    gradients = rng.normal(size=(n_kept, n_words, 3, 5)).astype(np.float32)
     return units, levels, gates, gradients
 
 
@@ -46,10 +46,10 @@ def test_a_single_class_has_no_scores_to_tell_apart() -> None:
 def test_units_of_a_mean_pooled_level_share_its_gradient() -> None:
     units, levels, gates, gradients = case(4, maximum=False)
     found = credit_numpy(units, levels, gates, gradients, maximum=False)
-    mean = units[:, :4].mean(axis=1)
+    mean = units[:4].mean(axis=0)
     cell = 0
     for t in range(4):
-        whole = np.einsum("kbd,bd->bk", gradients[:, :, t], levels[:, t] - mean)
+        whole = np.einsum("kbd,bd->bk", gradients[:, t], levels[t] - mean)
         part = found.units[:, cell : cell + 4 - t].sum(axis=1)
         np.testing.assert_allclose(part, whole, atol=1e-5)
         cell += 4 - t
@@ -57,10 +57,10 @@ def test_units_of_a_mean_pooled_level_share_its_gradient() -> None:
 
 def test_a_dimension_belongs_to_the_units_at_or_near_its_maximum() -> None:
     # One dimension, two words far apart and their unit: all of a level's credit goes to its owner.
-    units = np.array([[[0.0], [5.0], [4.98]]], dtype=np.float32)
-    levels = np.array([[[5.0], [4.98]]], dtype=np.float32)
+    units = np.array([[[0.0]], [[5.0]], [[4.98]]], dtype=np.float32)
+    levels = np.array([[[5.0]], [[4.98]]], dtype=np.float32)
     gates = np.array([[[0.0, 1.0, 0.0]]], dtype=np.float32)
-    gradients = np.ones((1, 1, 2, 1), dtype=np.float32)
+    gradients = np.ones((1, 2, 1, 1), dtype=np.float32)
     found = credit_numpy(units, levels, gates, gradients, maximum=True)
     np.testing.assert_allclose(found.units[0, :, 0], [0, 2.5, 2.48], atol=1e-5)
     # The unit above is a copy of the second word, which gets the credit of both levels.

@@ -38,7 +38,7 @@ def assert_same(one: Any, other: Any, atol: float = 1e-5) -> None:
     "settings",
     [
         {},
-        {"pooling": "average", "activation": "relu"},
+        {"pooling": "mean", "activation": "relu"},
         {"local_gate": "mlp", "level_gate": "mlp", "classifier_size": 0},
     ],
 )
@@ -86,6 +86,8 @@ def test_a_word_alone_is_explained_by_itself(twin: Any) -> None:
     one = explain(twin.predictor, "film")
     empty = twin.predictor.network.probabilities([np.array([1])])[0]
     np.testing.assert_allclose(one.words[0], one.probabilities - empty, atol=1e-6)
+    np.testing.assert_allclose(one.unit_scores[0], one.words, atol=1e-6)
+    np.testing.assert_allclose(one.phrases[0].score, one.words[0], atol=1e-6)
     assert (len(one.gates), len(one.unit_scores), one.beliefs.tolist()) == (0, 1, [1.0])
 
 

@@ -12,11 +12,10 @@ import pytest
 from adasent.data import load
 from adasent.explain import explain
 from adasent.text.tokenize import TOKENIZERS
-from adasent.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.mirror
 N_TEXTS = 1000
-N_TORCH = 40
+N_TORCH = 20
 
 
 @pytest.mark.parametrize("tokenizer", ["words", "kim"])

@@ -30,8 +30,8 @@ def test_derivative_by_every_pooled_level(
     head.tensors = {name: tensor.astype(np.float64) for name, tensor in head.tensors.items()}
     levels = np.random.default_rng(0).normal(size=(4, 7))
     beliefs, votes, _ = mixture(head, levels)
-    found = level_gradients(head, levels[None], beliefs[None], votes[None])
-    assert found.shape == (2, 1, 4, 7)
+    found = level_gradients(head, levels[:, None], beliefs[:, None], votes[:, None])
+    assert found.shape == (2, 4, 1, 7)
     for t in range(4):
         for d in range(7):
             moved = levels.copy()
@@ -39,4 +39,4 @@ def test_derivative_by_every_pooled_level(
             higher = mixture(head, moved)[2]
             moved[t, d] -= 2e-5
             slope = (higher - mixture(head, moved)[2]) / 2e-5
-            np.testing.assert_allclose(found[:, 0, t, d], slope[:2], rtol=1e-3, atol=1e-5)
+            np.testing.assert_allclose(found[:, t, 0, d], slope[:2], rtol=1e-3, atol=1e-5)

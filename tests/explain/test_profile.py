@@ -16,9 +16,10 @@ N_BANDS = len(BANDS)
 
 
 @pytest.fixture(scope="module")
-def found(predictor: Predictor, reviews: tuple[list[str], list[str]]) -> Profile:
-    texts, labels = reviews
-    return profile(predictor, [*texts[:40], "film"], [*labels[:40], "unheard of"], "reviews")
+def found(predictor: Predictor) -> Profile:
+    texts = ["the film was good", "a dull plot", "a fine cast and the plot", "the cast was awful"]
+    labels = ["pos", "neg", "pos", "neg"]
+    return profile(predictor, [*texts * 10, "film"], [*labels * 10, "unheard of"], "reviews")
 
 
 def test_every_text_is_counted_once(found: Profile) -> None:
@@ -37,6 +38,7 @@ def test_shares_sum_to_one(found: Profile) -> None:
         for row in found.tables[name][1]:
             assert sum(row[5 : 5 + N_BANDS]) == pytest.approx(1)
             assert sum(row[5 + N_BANDS :]) == pytest.approx(1)
+            assert row[5 + N_BANDS] > 0  # some texts are decided by a single word
     for row in found.tables["lengths"][1]:
         assert sum(row[4:]) == pytest.approx(1)
 
@@ -44,16 +46,14 @@ def test_shares_sum_to_one(found: Profile) -> None:
 def test_deciding_phrases_are_those_that_tell_the_classes_apart(found: Profile) -> None:
     columns, rows = found.tables["phrases"]
     assert columns[:4] == ("words", "class", "phrase", "texts")
-    decisive = {row[2] for row in rows if row[0] == 1}
-    assert decisive & {"good", "great", "lovely", "awful", "dull", "dreadful", "a", "was", "the"}
+    assert rows[0][1:3] in (("neg", "awful"), ("neg", "dull"), ("pos", "good"), ("pos", "fine"))
     assert all(len(row[2].split()) == row[0] for row in rows)
     assert sum(row[3] for row in rows) <= found.n
 
 
-def test_chunks_change_nothing(
-    predictor: Predictor, reviews: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts, labels = reviews[0][:10], reviews[1][:10]
+def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["a good film", "the plot was awful", "dull", "a fine cast and the plot", "a film"]
+    labels = ["pos", "neg", "neg", "pos", "pos"]
     whole = profile(predictor, texts, labels)
     monkeypatch.setattr(profiles, "CHUNK", 3)
     for name, (_, rows) in profile(predictor, texts, labels).tables.items():

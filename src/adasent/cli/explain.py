@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.options import Model
-from adasent.errors import ConfigError
+from adasent.errors import AdaSentWarning, ConfigError
 
 if TYPE_CHECKING:
     from rich.text import Text as RichText
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MAX_FOR, _MAX_AGAINST = 7, 4
 _MAX_LEVELS = 20
 _BAR = 30
+_MAX_JSON_WORDS = 200  # whose spans take 30 MB of JSON
 
 
 def explain(
@@ -71,9 +73,22 @@ def explain(
 
             plots.save(plots.pyramid(found, a, b, dark=dark), path)
     if as_json:
-        say(found.to_json())
+        say(found.to_json(pyramid=_fits(found)))
     elif not any(files.values()):
         _print(found, read_for(found, a, b))
+
+
+def _fits(explanation: Explanation) -> bool:
+    """Whether the pyramid is small enough to be printed; a warning says so where it is not."""
+    n_words = len(explanation.tokens)
+    if n_words > _MAX_JSON_WORDS:
+        warnings.warn(
+            f"the text has {n_words} words, more than {_MAX_JSON_WORDS}: gates, spans and units "
+            "are left out",
+            AdaSentWarning,
+            stacklevel=2,
+        )
+    return n_words <= _MAX_JSON_WORDS
 
 
 def _check_target(option: str, path: Path | None, force: bool) -> None:

@@ -11,14 +11,17 @@ the whole text, 1/T of what the word does alone, and 1 - 1/T of what it does in 
   that the dimension was pooled from, carried down the gates to the words, and multiplied by the
   difference of the word's vector from the mean of the text's.
 
-A unit's score is the second part alone: derivative times difference, over the dimensions that were
-pooled from it.
+A unit's score is made the same way: 1 - 1/T of the derivative times its own difference from the
+mean, over the dimensions that were pooled from it; units of the first level, which are the words,
+get their 1/T of the word alone besides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +29,9 @@ from adasent.explain.credit import Credit, credit_numpy
 from adasent.explain.gradients import level_gradients
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.network import Network, _normalised
-from adasent.runtime.pyramid import Scratch, climb
+from adasent.runtime.pyramid import Level, build_level, pool_level
 from adasent.runtime.words import Words
+from adasent.text.batch import n_cells
 
 
 @dataclass(frozen=True)
@@ -72,62 +76,79 @@ def attribute(network: Network, words: Words, which: Ints, empty: Doubles) -> At
         (C,) probabilities of a text without a word.
     """
     n_texts, n_words = which.shape
-    levels, units, gates, credit = _pyramids(network, words, which)
-    head = network.head
-    by_level = levels.reshape(n_words, n_texts, -1).swapaxes(0, 1)  # (B, T, D)
-    scores = head.scores(levels).reshape(n_words, n_texts).T
-    beliefs = np.exp(scores - scores.max(axis=1, keepdims=True))
-    beliefs /= beliefs.sum(axis=1, keepdims=True)
-    votes = np.exp(head.log_probs(levels)).reshape(-1, n_words, n_texts).T  # (B, T, C)
-    n_classes = votes.shape[2]
-    unit_votes = np.exp(head.log_probs(units.reshape(-1, units.shape[2])))
-    unit_votes = unit_votes.T.reshape(n_texts, -1, n_classes)
-    probabilities = _normalised(np.einsum("bt,btc->bc", beliefs, votes))
+    grown, cells = _pyramids(network, words, which)
+    head, size = network.head, network.config.hidden_size
+    flat = grown.levels.reshape(-1, size)
+    scores = head.scores(flat).reshape(n_words, n_texts)
+    beliefs = np.exp(scores - scores.max(axis=0))
+    beliefs /= beliefs.sum(axis=0)
+    votes = np.exp(head.log_probs(flat)).T.reshape(n_words, n_texts, -1)
+    probabilities = _normalised(np.einsum("tb,tbc->bc", beliefs, votes))
+    unit_votes = np.exp(head.log_probs(grown.units.reshape(-1, size))).T
+    unit_votes = unit_votes.reshape(-1, n_texts, votes.shape[2]).swapaxes(0, 1)
 
-    gradients = level_gradients(head, by_level, beliefs, votes)
-    found = credit(units, by_level, gates, gradients, maximum=network.composition.maximum)
-    alone = unit_votes[:, :n_words] - empty
+    gradients = level_gradients(head, grown.levels, beliefs, votes)
+    found = _credit(cells)(*grown, gradients, maximum=network.composition.maximum)
+    alone = (unit_votes[:, :n_words] - empty) / n_words
+    rest = 1 - 1 / n_words
+    unit_scores = rest * _with_last(found.units)
+    unit_scores[:, :n_words] += alone
     return Attribution(
-        gates,
-        beliefs,
-        votes,
+        grown.gates.swapaxes(0, 1),
+        beliefs.T,
+        votes.swapaxes(0, 1),
         probabilities,
         unit_votes,
-        _with_last(found.units),
-        alone / n_words + (1 - 1 / n_words) * _with_last(found.words),
+        unit_scores,
+        alone + rest * _with_last(found.words),
         found.starts,
         found.stops,
     )
 
 
-def _pyramids(
-    network: Network, words: Words, which: Ints
-) -> tuple[Floats, Floats, Floats, Callable[..., Credit]]:
-    """Pooled levels (T x B, D), every unit (B, cells, D), its gates, and who gives credit."""
+class _Pyramids(NamedTuple):
+    """Every unit of B texts, cells and levels first: each level lies as the runtime builds it."""
+
+    units: Floats  # (cells, B, D)
+    levels: Floats  # (T, B, D) pooled
+    gates: Floats  # (cells from the second level up, B, 3)
+
+
+def _pyramids(network: Network, words: Words, which: Ints) -> tuple[_Pyramids, ModuleType | None]:
+    """The pyramids of the texts, and the compiled passes where they were used."""
     n_texts, n_words = which.shape
-    size = network.config.hidden_size
-    rows = which.T.ravel()  # position-major, as climb takes them
+    composition, size = network.composition, network.config.hidden_size
     counts = np.full(n_words, n_texts, dtype=np.int64)
-    scratch = Scratch(network.composition, len(rows))
-    cells = network.compiler.cells(network.composition, np.full(n_texts, n_words, dtype=np.int64))
-    n_cells = n_words * (n_words + 1) // 2
-    levels = np.empty((len(rows), size), dtype=np.float32)
-    units = np.empty((n_texts, n_cells, size), dtype=np.float32)
-    gates = np.empty((n_texts, n_cells - n_words, 3), dtype=np.float32)
-    first = words.units[rows], words.products[rows]
-    cell = 0
-    for level in climb(*first, counts, network.composition, levels, scratch, cells):
-        n = len(level.units) // n_texts
-        units[:, cell : cell + n] = level.units.reshape(n, n_texts, size).swapaxes(0, 1)
-        if cell:
-            above = slice(cell - n_words, cell - n_words + n)
-            gates[:, above] = level.gates.reshape(n, n_texts, 3).swapaxes(0, 1)
-        cell += n
+    cells = network.compiler.cells(composition, np.full(n_texts, n_words, dtype=np.int64))
+    n_rows = n_cells(n_words) * n_texts
+    levels = np.empty((n_words * n_texts, size), dtype=np.float32)
+    units = np.empty((n_rows, size), dtype=np.float32)
+    gates = np.empty((n_rows - n_words * n_texts, 3), dtype=np.float32)
+    rows = which.T.ravel()
+    below, product = words.units[rows], words.products[rows]
+    units[: len(rows)] = below
+    pool_level(below, counts, levels[:n_texts], composition, cells)
+    buffer = np.empty_like(product)
+    first, last = 0, len(rows)
+    for t in range(1, n_words):
+        if t > 1:
+            product = np.matmul(below, composition.matrix, out=buffer[: len(below)])
+        first, last = last, last + len(below) - n_texts
+        gate = gates[first - len(rows) : last - len(rows)]
+        level = Level(units[first:last], gate)
+        pooled = levels[t * n_texts : (t + 1) * n_texts]
+        build_level(below, product, counts[t - 1 :], level, pooled, composition, cells)
+        below = level.units
+    made = _Pyramids(*(part.reshape(-1, n_texts, part.shape[1]) for part in (units, levels, gates)))
+    return made, cells
+
+
+def _credit(cells: ModuleType | None) -> Callable[..., Credit]:
     if cells is None:
-        return levels, units, gates, credit_numpy
+        return credit_numpy
     from adasent.explain.credit_numba import credit_numba
 
-    return levels, units, gates, credit_numba
+    return credit_numba
 
 
 def _with_last(scores: Floats) -> Floats:

@@ -28,6 +28,16 @@ class Credit(NamedTuple):
     stops: Ints  # (B, cells) the word after its last
 
 
+def empty_credit(n_texts: int, n_cells: int, n_words: int, n_kept: int) -> Credit:
+    """Arrays to be filled."""
+    return Credit(
+        np.empty((n_texts, n_cells, n_kept), dtype=np.float32),
+        np.empty((n_texts, n_words, n_kept), dtype=np.float32),
+        np.empty((n_texts, n_cells), dtype=np.int64),
+        np.empty((n_texts, n_cells), dtype=np.int64),
+    )
+
+
 def credit_numpy(
     units: Floats, levels: Floats, gates: Floats, gradients: Floats, *, maximum: bool
 ) -> Credit:
@@ -36,41 +46,37 @@ def credit_numpy(
     Parameters
     ----------
     units
-        (B, cells, D) level after level.
+        (cells, B, D) level after level.
     levels
-        (B, T, D) pooled.
+        (T, B, D) pooled.
     gates
-        (B, cells from the second level up, 3).
+        (cells from the second level up, B, 3).
     gradients
-        (K, B, T, D) derivatives of K probabilities by the pooled levels.
+        (K, T, B, D) derivatives of K probabilities by the pooled levels.
     maximum
         Whether levels were pooled by maximum rather than mean.
     """
-    n_kept, n_texts, n_words, _ = gradients.shape
-    n_cells = units.shape[1]
-    found = Credit(
-        np.empty((n_texts, n_cells, n_kept), dtype=np.float32),
-        np.zeros((n_texts, n_words, n_kept), dtype=np.float32),
-        np.empty((n_texts, n_cells), dtype=np.int64),
-        np.empty((n_texts, n_cells), dtype=np.int64),
-    )
-    mean = units[:, :n_words].mean(axis=1, keepdims=True)  # (B, 1, D)
+    n_kept, n_words, n_texts, _ = gradients.shape
+    n_cells = len(units)
+    found = empty_credit(n_texts, n_cells, n_words, n_kept)
+    found.words[:] = 0
+    mean = units[:n_words].mean(axis=0)  # (B, D)
     # The mean goes along as one more word: a unit's score is a product less that with the mean.
-    vectors = np.concatenate([units[:, :n_words] - mean, mean], axis=1).swapaxes(1, 2)
+    vectors = np.concatenate([units[:n_words] - mean, mean[None]]).transpose(1, 2, 0)
     cell = 0
-    for t, spans in enumerate(span_levels(gates, n_words)):
+    for t, spans in enumerate(span_levels(gates.swapaxes(0, 1), n_words)):
         here = slice(cell, cell + n_words - t)
         cell = here.stop
-        level = units[:, here]  # (B, n, D)
+        level = units[here]  # (n, B, D)
         if maximum:
-            owned = level - (levels[:, t, None] - NEAR)
+            owned = level - (levels[t] - NEAR)
             np.maximum(owned, 0.0, out=owned)
         else:
             owned = np.ones_like(level)
-        gradient = gradients[:, :, t] / owned.sum(axis=1)  # (K, B, D)
-        credit = owned * gradient[:, :, None]  # (K, B, n, D)
-        products = credit @ vectors  # (K, B, n, T + 1)
-        found.units[:, here] = np.einsum("kbnd,bnd->bnk", credit, level)
+        gradient = gradients[:, t] / owned.sum(axis=0)  # (K, B, D)
+        credit = owned * gradient[:, None]  # (K, n, B, D)
+        products = credit.swapaxes(1, 2) @ vectors  # (K, B, n, T + 1)
+        found.units[:, here] = np.einsum("knbd,nbd->bnk", credit, level)
         found.units[:, here] -= np.moveaxis(products[..., -1], 0, -1)
         found.words[:] += np.einsum("kbnt,bnt->btk", products[..., :-1], spans)
         found.starts[:, here], found.stops[:, here] = cores(spans)

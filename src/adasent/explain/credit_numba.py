@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adasent.explain.credit import NEAR, Credit
+from adasent.explain.credit import NEAR, Credit, empty_credit
 from adasent.explain.spans import TAIL
 from adasent.pyramid.cells import _compiled
 from adasent.runtime.arrays import Floats
@@ -26,11 +26,11 @@ def _down(
     word_scores: Any,
 ) -> Any:
     """Scores of text b. Whole arrays are passed: loops over a slice of them are not vectorised."""
-    n_kept, _, n_words, size = gradients.shape
+    n_kept, n_words, _, size = gradients.shape
     zero, one = units.dtype.type(0), units.dtype.type(1)
     mean = np.zeros(size, units.dtype)
     for i in range(n_words):
-        h = units[b, i]
+        h = units[i, b]
         for d in range(size):
             mean[d] += h[d]
     for d in range(size):
@@ -38,28 +38,28 @@ def _down(
     share, owned = np.empty(size, units.dtype), np.empty(size, units.dtype)
     above = np.zeros((n_words, n_kept, size), units.dtype)
     below = np.zeros((n_words, n_kept, size), units.dtype)
-    end = units.shape[1]
+    end = len(units)
     for t in range(n_words - 1, -1, -1):
         n = n_words - t
         first = end - n
-        top = levels[b, t]
+        top = levels[t, b]
         share[:] = zero if maximum else units.dtype.type(n)
         if maximum:
             for j in range(n):
-                h = units[b, first + j]
+                h = units[first + j, b]
                 for d in range(size):
                     share[d] += max(h[d] - top[d] + _NEAR, zero)
         for d in range(size):
             share[d] = one / share[d]
         for j in range(n):
-            h = units[b, first + j]
+            h = units[first + j, b]
             if maximum:
                 for d in range(size):
                     owned[d] = max(h[d] - top[d] + _NEAR, zero) * share[d]
             else:
                 owned[:] = share
             for k in range(n_kept):
-                slope, credit = gradients[k, b, t], below[j, k]
+                slope, credit = gradients[k, t, b], below[j, k]
                 score = zero
                 for d in range(size):
                     own = owned[d] * slope[d]
@@ -67,13 +67,13 @@ def _down(
                     credit[d] = own
                 unit_scores[b, first + j, k] = score
             if j < n - 1:
-                _hand_down(gates[b, end + j - n_words], 0, above[j], below[j])
+                _hand_down(gates[end + j - n_words, b], 0, above[j], below[j])
             if j > 0:
-                _hand_down(gates[b, end + j - 1 - n_words], 1, above[j - 1], below[j])
+                _hand_down(gates[end + j - 1 - n_words, b], 1, above[j - 1], below[j])
         above, below = below, above
         end = first
     for i in range(n_words):
-        h = units[b, i]
+        h = units[i, b]
         for k in range(n_kept):
             credit, score = above[i, k], zero
             for d in range(size):
@@ -107,16 +107,16 @@ def _core(weights: Any, n: Any) -> Any:
 
 
 @_compiled
-def _up(gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
-    """Cores of one text's units. Spans are kept for a level, from a unit's first word on."""
+def _up(b: Any, gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
+    """Cores of the units of text b. Spans are kept for a level, from a unit's first word on."""
     spans = np.zeros((n_words, n_words), gates.dtype)
     for i in range(n_words):
         spans[i, 0] = 1
-        starts[i], stops[i] = i, i + 1
+        starts[b, i], stops[b, i] = i, i + 1
     cell = n_words
     for t in range(1, n_words):
         for j in range(n_words - t):
-            gate = gates[cell - n_words]
+            gate = gates[cell - n_words, b]
             half = _HALF * gate[2]
             left, right = gate[0] + half, gate[1] + half
             mine, other = spans[j], spans[j + 1]  # the other is still that of the level below
@@ -125,7 +125,7 @@ def _up(gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
                 mine[i] = left * mine[i] + right * other[i - 1]
             mine[0] *= left
             start, stop = _core(mine, t + 1)
-            starts[cell], stops[cell] = j + start, j + stop
+            starts[b, cell], stops[b, cell] = j + start, j + stop
             cell += 1
 
 
@@ -141,24 +141,16 @@ def _texts(
     starts: Any,
     stops: Any,
 ) -> Any:
-    for b in range(len(units)):
+    for b in range(units.shape[1]):
         _down(b, units, levels, gates, gradients, maximum, unit_scores, word_scores)
-        _up(gates[b], levels.shape[1], starts[b], stops[b])
+        _up(b, gates, len(levels), starts, stops)
 
 
 def credit_numba(
     units: Floats, levels: Floats, gates: Floats, gradients: Floats, *, maximum: bool
 ) -> Credit:
     """As :func:`adasent.explain.credit.credit_numpy`."""
-    n_kept, n_texts, n_words, _ = gradients.shape
-    n_cells = units.shape[1]
-    found = Credit(
-        np.empty((n_texts, n_cells, n_kept), dtype=np.float32),
-        np.empty((n_texts, n_words, n_kept), dtype=np.float32),
-        np.empty((n_texts, n_cells), dtype=np.int64),
-        np.empty((n_texts, n_cells), dtype=np.int64),
-    )
-    _texts(
-        units, np.ascontiguousarray(levels), gates, np.ascontiguousarray(gradients), maximum, *found
-    )
+    n_kept, n_words, n_texts, _ = gradients.shape
+    found = empty_credit(n_texts, len(units), n_words, n_kept)
+    _texts(units, levels, gates, np.ascontiguousarray(gradients), maximum, *found)
     return found

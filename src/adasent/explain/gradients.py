@@ -16,19 +16,19 @@ def level_gradients(head: LevelHead, levels: Floats, beliefs: Doubles, votes: Do
     Parameters
     ----------
     levels
-        (B, T, D) pooled levels.
+        (T, B, D) pooled levels.
     beliefs, votes
-        (B, T) and (B, T, C).
+        (T, B) and (T, B, C).
 
     Returns
     -------
-    (C - 1, B, T, D).
+    (C - 1, T, B, D).
     """
-    shares = beliefs[..., None] * votes  # (B, T, C)
+    shares = beliefs[..., None] * votes  # (T, B, C)
     # Of a softmax: dp_c = p_c (score_c - mean score). First the scores of the level's vote ...
     tensors = head.tensors
     out = tensors["classifier.out.weight"]  # (C, H) or (C, D)
-    moves = out[:-1, None, None] - (votes.astype(np.float32) @ out)  # (C - 1, B, T, H)
+    moves = out[:-1, None, None] - (votes.astype(np.float32) @ out)  # (C - 1, T, B, H)
     moves *= np.moveaxis(shares, -1, 0)[:-1, ..., None].astype(np.float32)
     if "classifier.hidden.weight" in tensors:
         hidden = levels @ tensors["classifier.hidden.weight"].T
@@ -36,7 +36,7 @@ def level_gradients(head: LevelHead, levels: Floats, beliefs: Doubles, votes: Do
         moves *= (hidden > 0).astype(np.float32)
         moves = moves @ tensors["classifier.hidden.weight"]
     # ... then the score of the level's belief.
-    p = shares.sum(axis=1, keepdims=True)
+    p = shares.sum(axis=0)
     pull = np.moveaxis(shares - beliefs[..., None] * p, -1, 0)[:-1, ..., None].astype(np.float32)
     moves += pull * _belief_gradient(head, levels)
     gradients: Floats = moves
@@ -44,7 +44,7 @@ def level_gradients(head: LevelHead, levels: Floats, beliefs: Doubles, votes: Do
 
 
 def _belief_gradient(head: LevelHead, levels: Floats) -> Floats:
-    """Derivative of the score behind a level's belief: (D,), or (B, T, D) where it is an MLP."""
+    """Derivative of the score behind a level's belief: (D,), or (T, B, D) where it is an MLP."""
     tensors = head.tensors
     if "level_gate.score.weight" in tensors:
         linear: Floats = tensors["level_gate.score.weight"][0]
