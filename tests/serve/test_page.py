@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright import sync_api as playwright
 
 from adasent.serve.limits import Limits
+
+playwright = pytest.importorskip("playwright.sync_api")
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
