@@ -196,7 +196,9 @@ def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
     predictor = adasent.load(folder)
     chosen = held[:N_DEV] if dev else held[N_DEV : N_DEV + n_texts]
     judge = Judge(predictor, chosen)
-    once = timed(lambda: judge.network.probabilities(judge.ids))
+    if find_spec("numba"):
+        import_module("numba")  # once it is imported, it is used by all that can
+    once = timed(lambda: predictor.predict_proba(chosen))
     truth = judge.leave_one_out()
     rows, judged = [], {}
     for method, scores_of in methods(predictor, folder, judge).items():

@@ -570,3 +570,10 @@ def test_tags_announce_text() -> None:
     assert tags.classifier_tags.multi_class
     assert tags.target_tags.required
     assert not tags.non_deterministic
+
+
+def test_explains_what_it_predicts(reviews: Reviews) -> None:
+    clf = tiny(epochs=1).fit(*reviews)
+    one = clf.explain("a good film")
+    np.testing.assert_allclose(one.probabilities, clf.predict_proba(["a good film"])[0], atol=1e-6)
+    assert [found.text for found in clf.explain(["good", "bad film"])] == ["good", "bad film"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from adasent.systems.config import AdaSentConfig
 from adasent.text.tokenize import Tokenizer, tokenizer_name
 from adasent.training.config import TrainingConfig
 from adasent.training.history import History
+
+if TYPE_CHECKING:
+    from adasent.explain import Explanation
 
 
 class AdaSentClassifier(NeuralClassifier):
@@ -159,6 +162,13 @@ fine_tune, epochs, batch_size, patience
         predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
         with blas_threads(_n_threads(self.n_jobs)):
             return predictor.predict_proba(X)
+
+    def explain(self, X: Any) -> Explanation | list[Explanation]:
+        """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
+        with blas_threads(_n_threads(self.n_jobs)):
+            return predictor.explain(X)
 
     @cached_property
     def model_(self) -> AdaSent:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from adasent.compact import WordTable
 from adasent.explain import explain
 from adasent.explain.credit import NEAR
 from adasent.explain.explanation import Explanation
+from adasent.explain.gradients import KINK
 from adasent.nn import consensus
 from adasent.runtime.network import Network
 from adasent.systems.adasent import AdaSent
@@ -55,6 +55,16 @@ class Twin:
         found: np.ndarray = output.log_probs[0].double().exp().numpy()
         return found
 
+    def vote(self, pooled: torch.Tensor) -> torch.Tensor:
+        """The classifier, with the derivative of its rectifier that explanations take."""
+        classifier = self.model.classifier
+        features = pooled
+        if classifier.hidden is not None:
+            hidden = classifier.hidden(pooled)
+            slope = (hidden.detach() / float(KINK) + 0.5).clamp(0, 1)
+            features = torch.relu(hidden).detach() + slope * (hidden - hidden.detach())
+        return torch.log_softmax(classifier.out(features), dim=-1)
+
     def reference(self, ids: np.ndarray) -> dict[str, Any]:
         """An explanation in torch, by autograd and plain loops."""
         model, n = self.model, len(ids)
@@ -62,7 +72,7 @@ class Twin:
         pyramid = output.pyramid
         pooled = pyramid.levels.data.clone().requires_grad_()
         exists = torch.ones(1, n, dtype=torch.bool)
-        p = consensus(model.level_gate(pooled[None], exists), model.classifier(pooled[None])).exp()
+        p = consensus(model.level_gate(pooled[None], exists), self.vote(pooled)[None]).exp()
         slopes = [torch.autograd.grad(p[0, c], pooled, retain_graph=True)[0] for c in range(3)]
         mean = pyramid.units[0].mean(dim=0)
         arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n)]
@@ -82,8 +92,7 @@ class Twin:
                 arriving[t - 1][j + 1] += (right + composed / 2) * arriving[t][j]
         in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
         alone = np.stack([self.alone(int(i)) - self.alone(UNK_ID) for i in ids]) / n
-        by_unit = [(1 - 1 / n) * scores.numpy() for scores in reversed(unit_scores)]
-        by_unit[0] += alone
+        by_unit = [scores.numpy() for scores in reversed(unit_scores)] if n > 1 else [alone]
         return {
             "probabilities": output.log_probs[0].exp().numpy(),
             "beliefs": output.log_beliefs[0].exp().numpy(),
@@ -132,8 +141,3 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.importorskip("numba")  # once it is imported, it is used
     name: str = request.param
     return name
-
-
-@pytest.fixture
-def root() -> Path:
-    return Path(__file__).parents[2]

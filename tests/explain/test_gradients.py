@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adasent.explain.gradients import level_gradients
+from adasent.explain.gradients import KINK, level_gradients
 from adasent.runtime.levels import LevelHead
 
 
@@ -29,6 +29,12 @@ def test_derivative_by_every_pooled_level(
     head = twin.predictor.network.head
     head.tensors = {name: tensor.astype(np.float64) for name, tensor in head.tensors.items()}
     levels = np.random.default_rng(0).normal(size=(4, 7))
+    if classifier_size:  # differences know nothing of what is done near a kink
+        weight, bias = (
+            head.tensors["classifier.hidden.weight"],
+            head.tensors["classifier.hidden.bias"],
+        )
+        assert np.abs(levels @ weight.T + bias).min() > KINK / 2
     beliefs, votes, _ = mixture(head, levels)
     found = level_gradients(head, levels[:, None], beliefs[:, None], votes[:, None])
     assert found.shape == (2, 4, 1, 7)

@@ -11,9 +11,9 @@ the whole text, 1/T of what the word does alone, and 1 - 1/T of what it does in 
   that the dimension was pooled from, carried down the gates to the words, and multiplied by the
   difference of the word's vector from the mean of the text's.
 
-A unit's score is made the same way: 1 - 1/T of the derivative times its own difference from the
-mean, over the dimensions that were pooled from it; units of the first level, which are the words,
-get their 1/T of the word alone besides.
+A unit's score is what it does in the text: derivative times its own difference from the mean, over
+the dimensions that were pooled from it. The unit of a text of one word is the word, and so is its
+score.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Attribution:
     votes: Doubles
     probabilities: Doubles
     unit_votes: Doubles
-    unit_scores: Floats
+    unit_scores: Floats | Doubles
     word_scores: Doubles
     starts: Ints
     stops: Ints
@@ -90,17 +90,14 @@ def attribute(network: Network, words: Words, which: Ints, empty: Doubles) -> At
     gradients = level_gradients(head, grown.levels, beliefs, votes)
     found = _credit(cells)(*grown, gradients, maximum=network.composition.maximum)
     alone = (unit_votes[:, :n_words] - empty) / n_words
-    rest = 1 - 1 / n_words
-    unit_scores = rest * _with_last(found.units)
-    unit_scores[:, :n_words] += alone
     return Attribution(
         grown.gates.swapaxes(0, 1),
         beliefs.T,
         votes.swapaxes(0, 1),
         probabilities,
         unit_votes,
-        unit_scores,
-        alone + rest * _with_last(found.words),
+        _with_last(found.units) if n_words > 1 else alone,
+        alone + (1 - 1 / n_words) * _with_last(found.words),
         found.starts,
         found.stops,
     )

@@ -7,6 +7,9 @@ import numpy as np
 from adasent.runtime.arrays import Doubles, Floats
 from adasent.runtime.levels import LevelHead
 
+#: So near the kink of a rectifier its derivative goes from 0 to 1; rounding must not decide.
+KINK = np.float32(0.01)
+
 
 def level_gradients(head: LevelHead, levels: Floats, beliefs: Doubles, votes: Doubles) -> Floats:
     """Derivative of p(c) = sum of belief x vote by every pooled level, through both factors.
@@ -33,7 +36,7 @@ def level_gradients(head: LevelHead, levels: Floats, beliefs: Doubles, votes: Do
     if "classifier.hidden.weight" in tensors:
         hidden = levels @ tensors["classifier.hidden.weight"].T
         hidden += tensors["classifier.hidden.bias"]
-        moves *= (hidden > 0).astype(np.float32)
+        moves *= np.clip(hidden / KINK + 0.5, 0.0, 1.0)
         moves = moves @ tensors["classifier.hidden.weight"]
     # ... then the score of the level's belief.
     p = shares.sum(axis=0)

@@ -329,8 +329,10 @@ def _in_bands(sizes: np.ndarray, shares: Doubles) -> Doubles:
 
 
 def _html_cell(column: str, value: Any) -> str:
-    if not isinstance(value, float):
-        return f"<td>{escape(str(value))}</td>"
+    if isinstance(value, str):
+        return f"<th>{escape(value)}</th>"
+    if isinstance(value, int):
+        return f"<td>{value:,}</td>"
     # A share is shaded by its size, so that a row can be read at a glance.
     if column.startswith(("level ", "phrase ", "belief ")):
         shade = f' style="background:rgba(var(--for),{0.7 * value:.2f})"'
