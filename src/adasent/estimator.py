@@ -168,7 +168,8 @@ fine_tune, epochs, batch_size, patience
         self._check_fitted("call fit, or AdaSentClassifier.load")
         predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
         with blas_threads(_n_threads(self.n_jobs)):
-            return predictor.explain(X)
+            found: Explanation | list[Explanation] = predictor.explain(X)
+        return found
 
     @cached_property
     def model_(self) -> AdaSent:
