@@ -55,7 +55,7 @@ MODES = [
     Mode("tf32", "tf32", torch.float32, 5e-3, 0.1),
     Mode("tf32x3", "tf32x3", torch.float32, 5e-5, 1e-3),
     Mode("ieee", "ieee", torch.float32, 5e-5, 1e-3),
-    Mode("bf16", "tf32", torch.bfloat16, 6e-2, 0.5),
+    Mode("bf16", "tf32", torch.bfloat16, 0.12, 0.5),
 ]
 NAMES = ["levels", "words", "W_L", "W_R", "b_W", "G_L", "G_R", "b_G"]
 #: Sums over all cells whose terms nearly cancel: what is left is small beside their rounding.
