@@ -43,8 +43,13 @@ bench: $(VENV)/.setup-bench
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/tables.py --write
 
-bench-gpu: $(VENV)/.setup
-	$(BIN)/python benchmarks/run.py gpu
+# With our environment if there is one, else with the Python that has torch for this GPU: a machine
+# without network has no other. OUT keeps what each step wrote and said; ADASENT_DATA names the data.
+OUT ?= gpu-output
+GPU_PYTHON ?= $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
+
+bench-gpu:
+	$(GPU_PYTHON) benchmarks/run.py gpu --out "$(OUT)" $(if $(VECTORS),--vectors "$(VECTORS)")
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf $(VENV) demo-output gpu-output .pytest_cache .mypy_cache .ruff_cache .coverage

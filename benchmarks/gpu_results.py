@@ -1,9 +1,9 @@
-"""What the GPU scripts wrote -> benchmarks/results/gpu.csv and the table of docs/speed.md.
+"""What the GPU scripts wrote -> benchmarks/results/gpu.csv -> the tables of docs/speed.md.
 
-    python benchmarks/gpu_results.py FOLDER     (with gpu_pyramid.json and stacked.jsonl in it)
+    python benchmarks/gpu_results.py [FOLDER]
 
-The machine with the GPU may have nothing but torch and triton: it measures, this one tabulates.
-Without FOLDER the table is made anew from the CSV.
+FOLDER holds gpu_pyramid.json, stacked.jsonl and gpu_crossval.jsonl, or some of them; rows of the
+CSV that they do not measure anew stay. Without FOLDER the tables are made from the CSV as it is.
 """
 
 from __future__ import annotations
@@ -11,99 +11,237 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
+
+from benchmarks.device import read_lines  # noqa: E402
+from benchmarks.pages import markdown, put_between_marks  # noqa: E402
+
 CSV = ROOT / "benchmarks" / "results" / "gpu.csv"
 PAGE = ROOT / "docs" / "speed.md"
 COLUMNS = ["what", "shape", "variant", "p20", "median", "p80", "unit", "device", "torch", "commit"]
-BEGIN, END = "<!-- gpu: made by benchmarks/gpu_results.py -->", "<!-- end of gpu -->"
+SINGLE, STACK = "K=1 B=64", "K=50 B=50"
+NONE_YET = "No record yet: `make bench-gpu` makes one."
+
+GpuRow = dict[str, Any]
 
 
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    """All measurements of a run."""
-    lines = (folder / "stacked.jsonl").read_text().splitlines()
-    stacked = [json.loads(line) for line in lines]
-    commit = stacked[0]["commit"]
-    pyramid = json.loads((folder / "gpu_pyramid.json").read_text())
-    common = {"device": pyramid["device"], "torch": pyramid["torch"], "commit": commit}
-    rows: list[dict[str, Any]] = []
-    for name, value in pyramid["ceilings"].items():
+# Files of a run -> rows.
+
+
+def pyramid_rows(report: GpuRow) -> list[GpuRow]:
+    """Errors, ceilings and times of ``gpu_pyramid.json``."""
+    rows: list[GpuRow] = list(_worst_errors(report["checks"]))
+    for name, value in report["ceilings"].items():
         unit = "TFLOP/s" if "TFLOP" in name else "GB/s"
         rows.append({"what": "ceiling", "variant": name, "median": value, "unit": unit})
-    for shape, times in pyramid["times"].items():
+    for shape, times in report["times"].items():
         for variant, taken in times["milliseconds"].items():
             if isinstance(taken, list):
                 spread = dict(zip(("p20", "median", "p80"), taken, strict=True))
-                rows.append(
-                    {"what": "pyramid", "shape": shape, "variant": variant, **spread, "unit": "ms"}
-                )
+                row = {"what": "pyramid", "shape": shape, "variant": variant, "unit": "ms"}
+                rows.append({**row, **spread})
         for name in ("share_of_tf32", "share_of_copy"):
-            share = times.get(name, times.get("reached", {}).get(name))
-            if share is not None:
-                rows.append({"what": "ceiling", "shape": shape, "variant": name, "median": share})
-    for row in stacked:
-        if row["what"] == "training" and "updates_per_s" in row:
-            shape = f"K={row['models']} B=50"
-            variant = "recorded steps" if row["graph"] else "plain steps"
-            rate = sorted(row["updates_per_s"][1:])  # the first epoch compiles and records
-            what = {"what": "training", "shape": shape, "variant": variant}
-            middle = rate[len(rate) // 2]
-            rows.append(
-                {**what, "p20": rate[0], "median": middle, "p80": rate[-1], "unit": "updates/s"}
-            )
-    return [dict.fromkeys(COLUMNS, "") | row | common for row in rows]
+            if name in times:
+                row = {"what": "ceiling", "shape": shape, "variant": name, "unit": "share"}
+                rows.append({**row, "median": times[name]})
+    return rows
 
 
-def table(rows: list[dict[str, str]]) -> str:
-    """The lines a reader wants, in Markdown."""
-    found = {(row["what"], row["shape"], row["variant"]): row for row in rows}
+def _worst_errors(checks: Iterable[GpuRow]) -> Iterable[GpuRow]:
+    """For each mode and output the largest error of all sizes and lengths, and of its bound."""
+    worst: dict[tuple[str, str, str, str], float] = {}
+    for check in checks:
+        if "of_bound" not in check:
+            continue
+        kinked = (check["activation"], check["pooling"]) != ("tanh", "mean")
+        kind = "maximum or relu" if kinked else "smooth"
+        for unit, found in (("of size", check["errors"]), ("of bound", check["of_bound"])):
+            for name, value in found.items():
+                key = (kind, check["mode"], name, unit)
+                worst[key] = max(worst.get(key, 0.0), value)
+    for (kind, mode, name, unit), value in worst.items():
+        row = {"what": "error", "shape": kind, "variant": f"{mode} {name}", "unit": unit}
+        yield {**row, "median": value}
 
-    def value(*key: str) -> float:
-        return float(found[key]["median"])
 
-    eager, single = "eager packed", "K=1 B=64"
-    lines = [
-        "| what | median | |",
-        "|---|---|---|",
-    ]
-    base = value("pyramid", single, eager)
-    lines.append(f"| one model, 64 sentences, forward and backward: eager | {base:.1f} ms | 1x |")
+def stacked_rows(lines: Iterable[GpuRow]) -> Iterable[GpuRow]:
+    """Updates a second of ``stacked.jsonl``."""
+    for line in lines:
+        if "updates_per_s" in line:
+            variant = "recorded steps" if line["graph"] else "plain steps"
+            rates = sorted(line["updates_per_s"][1:])  # the first epoch compiles and records
+            row = {"what": "training", "shape": f"K={line['models']} B=50", "variant": variant}
+            spread = {"p20": rates[0], "median": rates[len(rates) // 2], "p80": rates[-1]}
+            yield {**row, **spread, "unit": "updates/s"}
+
+
+def crossval_rows(lines: Iterable[GpuRow]) -> Iterable[GpuRow]:
+    """Seconds and accuracies of ``gpu_crossval.jsonl``."""
+    for line in lines:
+        if line["what"] == "crossval":
+            shape = f"{line['data']}, {line['folds']} folds, {line['epochs']} epochs"
+            row = {"what": "crossval", "shape": shape, "variant": line["run"]}
+            yield {**row, "median": line["seconds"], "unit": "s"}
+            yield {**row, "median": line["accuracy"], "unit": "%"}
+        elif "here" in line:
+            shape = f"{line['data']}, {line['vectors']}, {line['runs']} runs"
+            row = {"what": "accuracy", "shape": shape}
+            for where in ("here", "recorded"):
+                yield {**row, "variant": where, "median": line[where], "unit": "%"}
+                yield {**row, "variant": where, "median": line[f"{where}_sd"], "unit": "% sd"}
+
+
+def rows_of(folder: Path) -> list[GpuRow]:
+    """All measurements of a run, with who measured them."""
+    rows: list[GpuRow] = []
+    report = folder / "gpu_pyramid.json"
+    sources: list[tuple[Iterable[GpuRow], GpuRow]] = []
+    if report.exists():
+        found = json.loads(report.read_text())
+        sources.append((pyramid_rows(found), found))
+    for name, make in (("stacked", stacked_rows), ("gpu_crossval", crossval_rows)):
+        lines = read_lines(folder / f"{name}.jsonl")
+        if lines:
+            sources.append((make(lines), lines[0]))
+    for made, about in sources:
+        common = {name: about[name] for name in ("device", "torch", "commit")}
+        rows += [dict.fromkeys(COLUMNS, "") | row | common for row in made]
+    return rows
+
+
+def read_csv(path: Path) -> list[GpuRow]:
+    """All rows, text as it is."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write_csv(path: Path, rows: list[GpuRow]) -> None:
+    """Put rows into the CSV in place of those that measured the same; others stay."""
+    renewed = {row["what"] for row in rows}
+    kept = [row for row in read_csv(path) if row["what"] not in renewed] if path.exists() else []
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([*kept, *rows])
+
+
+# Rows -> tables.
+
+
+def _values(rows: list[GpuRow], what: str) -> dict[tuple[str, str, str], float]:
+    """(shape, variant, unit) -> value."""
+    own = [row for row in rows if row["what"] == what]
+    return {(row["shape"], row["variant"], row["unit"]): float(row["median"]) for row in own}
+
+
+def speed(rows: list[GpuRow]) -> str:
+    """The pyramid eager, fused and as a graph; shares of the ceilings; training end to end."""
+    times = {key[:2]: value for key, value in _values(rows, "pyramid").items()}
+    shares = {key[:2]: value for key, value in _values(rows, "ceiling").items()}
+    rates = _values(rows, "training")
+    base = times[SINGLE, "eager packed"]
+    single = "one model, 64 sentences, forward and backward"
+    body = [[f"{single}: eager", f"{base:.1f} ms", "1x"]]
     for variant, text in (("default", "fused"), ("default as CUDA graph", "fused, as a graph")):
-        taken = value("pyramid", single, variant)
-        lines.append(f"| the same, {text} | {taken:.2f} ms | {base / taken:.0f}x |")
-    taken = value("pyramid", "K=50 B=50", "default as CUDA graph")
-    lines.append(f"| 50 models, 2,500 sentences, fused, as a graph | {taken:.2f} ms | |")
-    shares = [("ceiling", "K=50 B=50", name) for name in ("share_of_tf32", "share_of_copy")]
-    if all(key in found for key in shares):
-        flops, copies = (100 * float(found[key]["median"]) for key in shares)
-        lines.append(f"| of that, share of the ceilings measured in the same run | {flops:.1f} % "
-                     f"of TF32 products, {copies:.1f} % of a copy | |")  # fmt: skip
-    for models in (1, 50):
-        key = ("training", f"K={models} B=50", "recorded steps")
-        if key in found:
-            rate = float(found[key]["median"])
-            lines.append(f"| training {models} model{'s' * (models > 1)}, end to end | "
-                         f"{rate:,.0f} updates/s | |")  # fmt: skip
-    where = f"{rows[0]['device']}, torch {rows[0]['torch']}, commit {rows[0]['commit']}"
-    return f"{where}; D = 100, lengths like MR's, TF32 products.\n\n" + "\n".join(lines)
+        taken = times[SINGLE, variant]
+        body.append([f"the same, {text}", f"{taken:.2f} ms", f"{base / taken:.0f}x"])
+    taken = times[STACK, "default as CUDA graph"]
+    body.append(["50 models, 2,500 sentences, fused, as a graph", f"{taken:.2f} ms", ""])
+    products, copies = (100 * shares[STACK, f"share_of_{name}"] for name in ("tf32", "copy"))
+    reached = f"{products:.1f} % of TF32 products, {copies:.1f} % of a copy"
+    body.append(["of that, share of the ceilings measured in the same run", reached, ""])
+    for (shape, variant, _), rate in rates.items():
+        if variant == "recorded steps":
+            models = shape.split()[0].removeprefix("K=")
+            what = f"training {models} model{'s' * (models != '1')}, end to end"
+            body.append([what, f"{rate:,.0f} updates/s", ""])
+    return "D = 100, lengths like MR's, TF32 products.\n\n" + markdown(["what", "median", ""], body)
 
 
-def main() -> None:
-    """Write the CSV, if a folder is given, and the table."""
-    if sys.argv[1:]:
-        with CSV.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows_of(Path(sys.argv[1])))
-    with CSV.open(newline="") as file:
-        text = table(list(csv.DictReader(file)))
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+def accuracy(rows: list[GpuRow]) -> str:
+    """The largest errors of each mode."""
+    found = _values(rows, "error")
+    if not found:
+        return NONE_YET
+    modes = dict.fromkeys(variant.split()[0] for _, variant, _ in found)
+    body = []
+    for mode in modes:
+        own = {key: value for key, value in found.items() if key[1].split()[0] == mode}
+        levels = own["smooth", f"{mode} levels", "of size"]
+        gradients, kinked = (
+            max(
+                value
+                for (shape, variant, unit), value in own.items()
+                if (shape, unit) == (kind, "of size") and not variant.endswith("levels")
+            )
+            for kind in ("smooth", "maximum or relu")
+        )
+        share = max(value for (_, _, unit), value in own.items() if unit == "of bound")
+        errors = [f"{value:.1e}" for value in (levels, gradients, kinked)]
+        body.append([mode, *errors, f"{100 * share:.0f} %"])
+    header = ["mode", "levels", "gradients", "with a maximum or relu", "nearest to its bound"]
+    return markdown(header, body)
+
+
+def folds(rows: list[GpuRow]) -> str:
+    """Cross-validation: seconds, and accuracy beside that of the CPU."""
+    taken, scores = _values(rows, "crossval"), _values(rows, "accuracy")
+    if not taken and not scores:
+        return NONE_YET
+    body = []
+    for (shape, run, unit), value in taken.items():
+        if unit == "s":
+            kernels = "kernels compiled first" if run == "first" else "the same again"
+            score = f"{taken[shape, run, '%']:.2f} %"
+            body.append([f"{shape}: {kernels}", f"{value:.1f} s", score, ""])
+    for shape in dict.fromkeys(shape for shape, _, _ in scores):
+        here, recorded = (
+            f"{scores[shape, where, '%']:.2f} ± {scores[shape, where, '% sd']:.2f} %"
+            for where in ("here", "recorded")
+        )
+        body.append([f"{shape}, default settings", "", here, recorded])
+    return markdown(["what", "wall time", "accuracy", "one by one on a CPU"], body)
+
+
+def origin(rows: list[GpuRow]) -> str:
+    """Device, version and commit of what was measured."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        names = kinds.setdefault(
+            f"{row['device']}, torch {row['torch']}, commit {row['commit']}", []
+        )
+        if row["what"] not in names:
+            names.append(row["what"])
+    return "\n".join(f"- {', '.join(names)}: measured on {kind}." for kind, names in kinds.items())
+
+
+TABLES: dict[str, Callable[[list[GpuRow]], str]] = {
+    "gpu": speed,
+    "gpu-errors": accuracy,
+    "gpu-crossval": folds,
+    "gpu-origin": origin,
+}
+
+
+def fill(page: str, rows: list[GpuRow]) -> str:
+    """Replace what stands between the marks of each table."""
+    for name, make in TABLES.items():
+        page = put_between_marks(page, name, "gpu_results.py", make(rows))
+    return page
+
+
+def main(arguments: list[str]) -> None:
+    """Write the CSV, if a folder is given, and the tables."""
+    if arguments:
+        write_csv(CSV, rows_of(Path(arguments[0])))
+    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), read_csv(CSV)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -8,15 +8,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
     sys.path[0] = str(ROOT)
 
 import matplotlib as mpl  # noqa: E402
+import numpy as np  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
+from benchmarks.gpu_results import SINGLE, GpuRow, read_csv  # noqa: E402
 from benchmarks.records import Row, read_rows  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -111,6 +114,54 @@ def peers(axes: Axes, rows: list[Row]) -> None:
     axes.grid(visible=True, alpha=0.3)
 
 
+def gpu_pyramid(axes: Axes, rows: list[GpuRow]) -> None:
+    """Milliseconds of one model, forward and backward: eager, fused, fused as a graph."""
+    names = {
+        "default as CUDA graph": "fused, as a graph",
+        "default": "fused",
+        "eager packed": "eager",
+    }
+    found = {
+        row["variant"]: row for row in rows if (row["what"], row["shape"]) == ("pyramid", SINGLE)
+    }
+    own = [found[variant] for variant in names]
+    low, middle, high = ([float(row[key]) for row in own] for key in ("p20", "median", "p80"))
+    spread = [np.subtract(middle, low), np.subtract(high, middle)]
+    bars = axes.barh(list(names.values()), middle, xerr=spread)
+    axes.bar_label(bars, [f"{value:.3g} ms" for value in middle], padding=6)
+    axes.set(
+        xlabel="ms, one model, 64 sentences of MR's lengths, D = 100",
+        title=f"The pyramid forward and backward, {own[0]['device']}",
+    )
+    axes.margins(x=0.2)
+
+
+def gpu_training(axes: Axes, rows: list[GpuRow]) -> None:
+    """Sentence updates a second against the models of a stack."""
+    own = [row for row in rows if row["what"] == "training"]
+    sizes = sorted({_n_models(row) for row in own})
+    for variant in dict.fromkeys(row["variant"] for row in own):
+        line = sorted((row for row in own if row["variant"] == variant), key=_n_models)
+        low, middle, high = ([float(row[key]) for row in line] for key in ("p20", "median", "p80"))
+        places = [_n_models(row) for row in line]
+        axes.plot(places, middle, marker="o", markersize=3, label=variant)
+        axes.fill_between(places, low, high, alpha=0.2)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, labels=[str(size) for size in sizes])
+    axes.set(
+        xlabel="K, models trained as one",
+        ylabel="sentence updates/s, all models",
+        title=f"Training end to end, {own[0]['device']}",
+    )
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(frameon=False)
+
+
+def _n_models(row: GpuRow) -> int:
+    return int(row["shape"].split()[0].removeprefix("K="))
+
+
 PLOTS: dict[str, Callable[[Axes, list[Row]], None]] = {
     "mr": mr,
     "length": length,
@@ -120,20 +171,31 @@ PLOTS: dict[str, Callable[[Axes, list[Row]], None]] = {
     "peers": peers,
 }
 
+#: Name of the picture -> what its rows measure, and how it is drawn.
+GPU_PLOTS: dict[str, tuple[str, Callable[[Axes, list[GpuRow]], None]]] = {
+    "gpu_pyramid": ("pyramid", gpu_pyramid),
+    "gpu_training": ("training", gpu_training),
+}
+
 
 def draw(folder: Path = RESULTS) -> list[Path]:
-    """One SVG for each benchmark in ``cpu.csv`` that has a picture."""
-    rows = read_rows(folder / "cpu.csv")
+    """One SVG for each benchmark in ``cpu.csv`` and ``gpu.csv`` that has a picture."""
     drawn = []
-    with mpl.rc_context(STYLE):
-        for name, plot in PLOTS.items():
-            own = [row for row in rows if row.name == name]
-            if not own:
-                continue
+
+    def save(name: str, plot: Callable[[Axes, Any], None], own: list[Any]) -> None:
+        if own:
             figure = Figure(figsize=(5.5, 3.6), layout="constrained")
             plot(figure.subplots(), own)
             drawn.append(folder / f"{name}.svg")
             figure.savefig(drawn[-1], metadata={"Date": None})
+
+    rows = read_rows(folder / "cpu.csv") if (folder / "cpu.csv").exists() else []
+    gpu_rows = read_csv(folder / "gpu.csv") if (folder / "gpu.csv").exists() else []
+    with mpl.rc_context(STYLE):
+        for name, plot in PLOTS.items():
+            save(name, plot, [row for row in rows if row.name == name])
+        for name, (what, gpu_plot) in GPU_PLOTS.items():
+            save(name, gpu_plot, [row for row in gpu_rows if row["what"] == what])
     return drawn
 
 

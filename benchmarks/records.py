@@ -105,7 +105,7 @@ def environment(threads: int, device: str | None = None) -> dict[str, str | int]
         "device": device or _processor(),
         "python": platform.python_version(),
         **versions,
-        "commit": _commit(),
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -155,7 +155,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _commit() -> str:
+def commit() -> str:
     """Short hash, with ``+`` when files differ from it."""
 
     def git(*arguments: str) -> str:

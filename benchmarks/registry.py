@@ -101,5 +101,7 @@ CPU = {
 #: ``{out}`` stands for the folder of the results.
 GPU = (
     ("gpu_pyramid.py", "{out}"),
-    ("stacked.py", "--out", "{out}/stacked.json"),
+    ("stacked.py", "--out", "{out}/stacked.jsonl"),
+    ("gpu_crossval.py", "--out", "{out}/gpu_crossval.jsonl"),
+    ("gpu_results.py", "{out}"),
 )

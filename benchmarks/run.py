@@ -3,7 +3,7 @@
     python benchmarks/run.py cpu                  # all, about ten minutes on two idle cores
     python benchmarks/run.py cpu --only mr        # one of them
     python benchmarks/run.py cpu --quick          # small sizes, few repeats: does it run?
-    python benchmarks/run.py gpu
+    python benchmarks/run.py gpu --out FOLDER     # all; FOLDER keeps what each step wrote and said
 
 Each benchmark runs in a process of its own, so that the number of threads can be fixed before any
 library starts. ADASENT_DATA names the data mirror, as everywhere.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -41,10 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=list(CPU), help="measure this benchmark alone")
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--vectors", type=Path, help="gpu: folder of word vectors, NAME.npz")
     parser.add_argument("--here", action="store_true", help="in this process, threads as they are")
     options = parser.parse_args(arguments)
     if options.device == "gpu":
-        return run_gpu(options.out)
+        return run_gpu(options.out.resolve(), options.vectors)
     if options.here:
         measure(options.only, quick=options.quick, out=options.out)
         return 0
@@ -83,18 +85,46 @@ def measure(name: str, *, quick: bool, out: Path) -> None:
     write_rows(out / "cpu.csv", rows)
 
 
-def run_gpu(out: Path) -> int:
-    """The scripts that measure on a GPU, one after the other."""
+def run_gpu(out: Path, vectors: Path | None) -> int:
+    """The scripts that measure on a GPU, one after the other; one that fails stops no other."""
     import torch
 
     if not torch.cuda.is_available():
         print("measuring on a GPU needs CUDA, and torch finds none here", file=sys.stderr)
         return 1
     out.mkdir(parents=True, exist_ok=True)
+    failed = []
     for script, *arguments in GPU:
-        filled = [argument.format(out=out.resolve()) for argument in arguments]
-        subprocess.run([sys.executable, f"benchmarks/{script}", *filled], cwd=ROOT, check=True)
-    return 0
+        filled = [argument.format(out=out) for argument in arguments]
+        if script == "gpu_crossval.py" and vectors is not None:
+            filled += ["--vectors", str(vectors.resolve())]
+        log = out / f"{Path(script).stem}.log"
+        status = tee([sys.executable, f"benchmarks/{script}", *filled], log)
+        if status:
+            failed.append(script)
+    shutil.copy(ROOT / "benchmarks" / "results" / "gpu.csv", out)
+    if failed:
+        print(f"failed: {', '.join(failed)}; see their logs in {out}", file=sys.stderr)
+    return len(failed)
+
+
+def tee(command: list[str], log: Path) -> int:
+    """Run a command, its output shown and kept; returns its exit status."""
+    print(f"== {' '.join(command[1:])}", flush=True)
+    start = time.perf_counter()
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            print(line, end="", flush=True)
+    seconds = time.perf_counter() - start
+    print(f"== exit status {process.returncode} after {seconds:.0f} s", flush=True)
+    return process.returncode
 
 
 if __name__ == "__main__":

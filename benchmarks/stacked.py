@@ -5,14 +5,12 @@
 Needs numpy, torch and, on CUDA, triton; runs on the CPU too (small: --quick). It first checks that
 a stack gives the models of separate runs and that recorded steps do what plain ones do, then
 trains on made-up texts of MR's lengths: 9,600 texts a model, 18,000 words, d = 50, D = 100.
-Writes JSON rows.
+Writes JSON lines.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[:1] = [str(ROOT), str(ROOT / "src")]
 
 import torch  # noqa: E402
 
@@ -35,6 +34,7 @@ from adasent.training.loop import default_device, train  # noqa: E402
 from adasent.training.run import Run  # noqa: E402
 from adasent.training.schedule import epoch_order, training_plan  # noqa: E402
 from adasent.training.stacked import Stack  # noqa: E402
+from benchmarks.device import Lines  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,8 @@ def phases(runs: list[Run], device: torch.device, repeats: int) -> dict[str, flo
     def forward(rows: torch.Tensor, n_rows: torch.Tensor, keys: torch.Tensor) -> None:
         batch = stack._take(width, rows, keys)
         with torch.no_grad():
-            given = (stack._vectors(batch.ids), *batch[1:], n_rows, stack._penalty)
+            texts = (stack._vectors(batch.ids), batch.lengths, batch.targets, batch.weights)
+            given = (*texts, n_rows, stack._penalty)
             stack._apply(stack._objective, given, {"key": keys, **stack._rates})
 
     def backward(rows: torch.Tensor, n_rows: torch.Tensor, keys: torch.Tensor) -> None:
@@ -240,17 +241,9 @@ def main() -> None:
     options = parser.parse_args()
     size = SMALL if options.quick else Size()
     device = default_device()
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    about = {"device": name, "torch": torch.__version__, "numpy": np.__version__, "commit": commit}
-    rows: list[dict[str, object]] = []
+    lines = Lines(options.out)
     if not options.no_check:
-        rows.append({"what": "check", **check(device), **about})
+        lines.add({"what": "check", **check(device)})
     for n_models in options.models:
         runs = make_runs(n_models, size, options.epochs, torch.float32)
         for graph in (True, False) if device.type == "cuda" else (False,):
@@ -266,10 +259,7 @@ def main() -> None:
                     torch.cuda.empty_cache()
             except Exception as error:
                 row["error"] = f"{type(error).__name__}: {error}"[:500]
-            print(json.dumps(row), flush=True)
-            rows.append(row | about)
-    if options.out is not None:
-        options.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            lines.add(row)
 
 
 if __name__ == "__main__":

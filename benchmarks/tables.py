@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
     sys.path[0] = str(ROOT)
 
+from benchmarks.pages import markdown, put_between_marks  # noqa: E402
 from benchmarks.records import Row, read_rows  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -76,12 +77,6 @@ def spread(row: Row) -> str:
     if row.repeats == 1:
         return number(row.median)
     return f"{number(row.median)} ({number(row.p20)} to {number(row.p80)})"
-
-
-def markdown(header: list[str], body: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *body]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def targets(rows: list[Row]) -> str:
@@ -179,12 +174,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
 def fill(page: str, rows: list[Row]) -> str:
     """Replace what stands between the marks of each table."""
     for name, make in TABLES.items():
-        begin = f"<!-- {name}: made by benchmarks/tables.py -->"
-        end = f"<!-- end of {name} -->"
-        if begin not in page or end not in page:
-            raise ValueError(f"expected {begin} and {end} in the page; put them back")
-        head, rest = page.split(begin)
-        page = f"{head}{begin}\n{make(rows)}\n{end}{rest.split(end)[1]}"
+        page = put_between_marks(page, name, "tables.py", make(rows))
     return page
 
 

@@ -25,11 +25,10 @@ PROVIDERS = ("adasent", "padded")
 def step(sizes: Sizes) -> Iterator[Result]:
     """Batches of MR, drawn at random and of similar length, through both networks."""
     rng = np.random.default_rng(0)
-    lengths = n_words(mr().train_texts)
-    chosen = rng.permutation(len(lengths))[: sizes.n_steps * BATCH]
-    mixed = np.split(lengths[chosen], sizes.n_steps)
-    buckets = length_buckets(lengths, BATCH, rng=rng)
-    similar = [lengths[rows] for rows in buckets[: sizes.n_steps]]
+    lengths = rng.permutation(n_words(mr().train_texts))
+    mixed = np.split(lengths[: sizes.n_steps * BATCH], sizes.n_steps)
+    buckets = length_buckets(lengths, BATCH)
+    similar = [lengths[buckets[i]] for i in rng.permutation(len(buckets))[: sizes.n_steps]]
     for order, batches in (("", mixed), (", sorted", similar)):
         contenders = {name: _runs(Trainer(name), batches) for name in PROVIDERS}
         seconds = take_turns(contenders, sizes.few)

@@ -48,7 +48,8 @@ class AdaSentClassifier(NeuralClassifier):
         Training words rarer than this are unknown words.
     max_words
         Longer texts are cut there, with a warning. Cost grows with the square of the length.
-    hidden_size, pooling, activation, local_gate, level_gate, classifier_size, gate_size, copy_bias
+    hidden_size, pooling, activation, local_gate, level_gate, level_norm, classifier_size, \
+gate_size, copy_bias
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
     optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
 fine_tune, epochs, batch_size, patience
@@ -98,16 +99,17 @@ fine_tune, epochs, batch_size, patience
         activation: str = "tanh",
         local_gate: str = "softmax",
         level_gate: str = "softmax",
+        level_norm: bool = True,
         classifier_size: int = 100,
         gate_size: int = 20,
         copy_bias: float = 4.0,
         optimizer: str = "adam",
-        learning_rate: float = 1e-3,
+        learning_rate: float = 5e-4,
         penalty: float = 1e-4,
         clip_norm: float = 5.0,
         word_dropout: float = 0.1,
-        vector_dropout: float = 0.3,
-        dropout: float = 0.5,
+        vector_dropout: float = 0.5,
+        dropout: float = 0.3,
         fine_tune: bool = True,
         epochs: int = 30,
         batch_size: int = 50,
@@ -130,6 +132,7 @@ fine_tune, epochs, batch_size, patience
         self.activation = activation
         self.local_gate = local_gate
         self.level_gate = level_gate
+        self.level_norm = level_norm
         self.classifier_size = classifier_size
         self.gate_size = gate_size
         self.copy_bias = copy_bias

@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from adasent.compact import from_int8, round_to_half, to_int8
 from adasent.data import held_out
 from adasent.data.derived import vector_file, vector_names
 from adasent.errors import AdaSentError, AdaSentWarning, DataError
 from adasent.inputs import check_examples, example_weights
+from adasent.seeds import seed_from
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig, check_range
 from adasent.text.batch import length_buckets, pad
@@ -191,7 +191,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         texts, labels = [texts[i] for i in used], labels[used]
         weights = (weights[used] / weights[used].mean()).astype(np.float32)
         targets = np.searchsorted(classes, labels)
-        seed = _seed(self.random_state)
+        seed = seed_from(self.random_state, 2**63 - 1)
 
         tokenizer = get_tokenizer(self.tokenizer)
         tokens = tokenise(texts, tokenizer, self.max_words)
@@ -402,13 +402,6 @@ def _threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        check_range("random_state", int(random_state), 0, 2**63 - 1, whole=True)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
 
 
 def _read_sources(vectors: Any) -> list[WordVectors]:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from benchmarks.gpu_results import write_csv
 from benchmarks.plots import PLOTS, draw
 from benchmarks.records import Row, write_rows
 
@@ -25,3 +26,19 @@ def test_a_picture_for_each_benchmark_in_the_file(tmp_path: Path, made_up: list[
 def test_what_was_not_measured_is_not_drawn(tmp_path: Path, made_up: list[Row]) -> None:
     write_rows(tmp_path / "cpu.csv", [row for row in made_up if row.name == "hidden"])
     assert [path.name for path in draw(tmp_path)] == ["hidden.svg"]
+
+
+def test_pictures_of_the_gpu(tmp_path: Path) -> None:
+    times = [("eager packed", 60.0), ("default", 2.0), ("default as CUDA graph", 0.8)]
+    rows = [
+        {"what": "pyramid", "shape": "K=1 B=64", "variant": name, "median": ms, "unit": "ms"}
+        for name, ms in times
+    ] + [
+        {"what": "training", "shape": f"K={k} B=50", "variant": "recorded steps", "median": k}
+        for k in (50, 1)
+    ]
+    spread = [row | {"p20": row["median"], "p80": row["median"], "device": "H"} for row in rows]
+    write_csv(tmp_path / "gpu.csv", spread)
+    assert [path.name for path in draw(tmp_path)] == ["gpu_pyramid.svg", "gpu_training.svg"]
+    assert "60 ms" in (tmp_path / "gpu_pyramid.svg").read_text()
+    assert "recorded steps" in (tmp_path / "gpu_training.svg").read_text()

@@ -169,11 +169,31 @@ def test_gpu_scripts_are_told_where_to_write(
 ) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(
-        run.subprocess, "run", lambda command, cwd, check: started.append(command[1:])
-    )
-    assert run.main(["gpu", "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(run, "tee", lambda command, log: started.append(command[1:]))
+    assert run.main(["gpu", "--out", str(tmp_path), "--vectors", str(tmp_path)]) == 0
+    vectors = ["--vectors", str(tmp_path)]
     assert started == [
         ["benchmarks/gpu_pyramid.py", str(tmp_path)],
-        ["benchmarks/stacked.py", "--out", f"{tmp_path}/stacked.json"],
+        ["benchmarks/stacked.py", "--out", f"{tmp_path}/stacked.jsonl"],
+        ["benchmarks/gpu_crossval.py", "--out", f"{tmp_path}/gpu_crossval.jsonl", *vectors],
+        ["benchmarks/gpu_results.py", str(tmp_path)],
     ]
+    assert (tmp_path / "gpu.csv").exists()
+
+
+def test_a_gpu_script_that_fails_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(run, "tee", lambda command, log: "stacked" in command[1])
+    assert run.main(["gpu", "--out", str(tmp_path)]) == 1
+    assert "failed: stacked.py" in capsys.readouterr().err
+
+
+def test_output_of_a_script_is_shown_and_kept_though_it_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "import sys; print('so far'); sys.exit('and no further')"
+    assert run.tee([run.sys.executable, "-c", code], tmp_path / "log") == 1
+    assert (tmp_path / "log").read_text() == "so far\nand no further\n"
+    assert "so far" in capsys.readouterr().out

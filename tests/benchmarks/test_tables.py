@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.records import Row
-from benchmarks.tables import PAGE, TABLES, Target, fill, number, origin, peers, targets
+from benchmarks.records import Row, read_rows
+from benchmarks.tables import PAGE, RESULTS, TABLES, Target, fill, number, origin, peers, targets
 
 
 def test_targets_are_judged_by_the_measured_median(made_up: list[Row]) -> None:
@@ -67,3 +67,8 @@ def test_filling_the_page_changes_nothing_but_the_tables(made_up: list[Row]) -> 
 def test_a_page_without_a_mark_is_an_error(made_up: list[Row]) -> None:
     with pytest.raises(ValueError, match="put them back"):
         fill("# Speed", made_up)
+
+
+def test_the_committed_page_holds_the_committed_rows() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert fill(page, read_rows(RESULTS / "cpu.csv")) == page

@@ -17,7 +17,7 @@ from adasent.errors import AdaSentWarning
 
 Run = Callable[..., Result]
 COMMANDS = [
-    ["train"], ["evaluate"], ["crossval"], ["predict"],
+    ["train"], ["evaluate"], ["crossval"], ["predict"], ["systems"],
     ["data", "list"], ["data", "get"], ["data", "stats"], ["data", "audit"], ["reproduce"],
     ["vectors", "train"], ["vectors", "distill"], ["vectors", "info"],
 ]  # fmt: skip

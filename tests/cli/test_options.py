@@ -11,7 +11,7 @@ from adasent.errors import ConfigError, VectorsError
 
 
 def test_settings_take_the_type_of_the_default() -> None:
-    assignments = "epochs=5 dropout=0 fine_tune=FALSE pooling=mean class_weight=balanced"
+    assignments = "epochs=5 dropout=0 fine_tune=FALSE pooling=mean class_weight=balanced n_jobs=2"
     settings = options.parse_settings(assignments.split())
     assert settings == {
         "epochs": 5,
@@ -19,6 +19,7 @@ def test_settings_take_the_type_of_the_default() -> None:
         "fine_tune": False,
         "pooling": "mean",
         "class_weight": "balanced",
+        "n_jobs": 2,
     }
     assert type(settings["dropout"]) is float
 
@@ -33,7 +34,8 @@ def test_none_and_later_values() -> None:
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("epoch=5", "unknown setting 'epoch'; did you mean 'epochs'?"),
+        ("epoch=5", "has no setting 'epoch'; did you mean 'epochs'? There are activation, batch_"),
+        ("n_jobs=all", "n_jobs: expected a whole number, got 'all'"),
         ("epochs", "expected KEY=VALUE"),
         ("epochs=1.5", "epochs: expected a whole number, got '1.5'"),
         ("dropout=much", "dropout: expected a number, got 'much'"),
@@ -46,6 +48,14 @@ def test_bad_settings_say_why(assignment: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         options.parse_settings([assignment])
     assert message in str(error.value)
+
+
+def test_settings_of_other_systems() -> None:
+    assert options.parse_settings(["windows=2,7", "multichannel=true"], "cnn") == {
+        "windows": (2, 7),
+        "multichannel": True,
+    }
+    assert options.parse_settings(["C=3"], "nbsvm") == {"C": 3.0}
 
 
 @pytest.mark.parametrize(

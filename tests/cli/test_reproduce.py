@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from adasent.experiments import figure_runs, run, specs, tasks
+from adasent.experiments import catalog, figure_runs, run, specs, tasks
 from adasent.experiments.catalog import NAMES
+from adasent.experiments.report.readme import BEGIN, END
 from adasent.experiments.specs import Experiments, Protocol, SystemSpec, Unit
 from adasent.experiments.store import Store
 from experiment_cases import EarlyRule, made_up, toy_corpus
@@ -28,6 +29,7 @@ def results(tmp_path: Path) -> Path:
         store.add(Unit("table2", "nbsvm", "MR", "random", fold, 2, 0), record)
     data = {"figure": "fig-example", "text": "a b", "label": "positive", "positive": "positive"}
     data |= {"beliefs": [0.5, 0.5], "level_probabilities": [0.1, 0.9], "probability": 0.5}
+    data |= {"models": [{"data": "MR", "accuracy": 0.8, "n_test": 5}]}
     (store.root / "figures").mkdir()
     (store.root / "figures" / "fig-example.json").write_text(json.dumps(data))
     return store.root
@@ -39,7 +41,7 @@ def small_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SystemSpec("adasent", "AdaSent", variants=({"rate": 2},), space={"rate": [1, 2, 3]})
     plan = Experiments(Protocol(n_folds=2, n_settings=2, n_draws=2), {"adasent": system})
     monkeypatch.setattr(specs, "experiments", lambda: plan)
-    monkeypatch.setattr(tasks.Tasks.__init__, "__defaults__", (None, toy_corpus))
+    monkeypatch.setattr(tasks.Tasks.__init__, "__defaults__", (None, toy_corpus, lambda _: {}))
     monkeypatch.setattr(run, "registry_make", lambda system, **settings: EarlyRule(**settings))
 
 
@@ -71,13 +73,62 @@ def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> No
     assert "fig-pca\tnot computed yet" in result.stdout
     # 5 sets, 60 cells (the one there has its folds), 36 grouped cells, 30 cells.
     assert "130 cells have no or not all records" in result.stderr
-    assert len(NAMES) == 7
+    assert len(NAMES) == 8
 
 
 def test_a_figure_in_words(run: Run, results: Path) -> None:
     assert "Sentence: a b" in run("reproduce", "fig-example", "--records", results).stdout
     result = run("reproduce", "fig-pca", "--records", results)
     assert result.stdout == "fig-pca: not computed yet; see --rerun\n\n"
+
+
+def test_the_report(run: Run, results: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{BEGIN}\n{END}\n")
+    out = tmp_path / "docs"
+    result = run("reproduce", "report", "--records", results, "--out", out, "--readme", readme)
+    assert result.exit_code == 0
+    text = (out / "reproduction.md").read_text("utf-8")
+    assert "1 of 60 cells of Table 2" in text
+    assert (out / "reproduction.html").read_text("utf-8").startswith("<!doctype html>")
+    for name in ("fig-example", "fig-accuracy"):
+        assert f"pictures/{name}.svg" in text
+        assert (out / "pictures" / f"{name}.svg").exists()
+    assert "| NB-SVM | **87.5** |" in readme.read_text("utf-8")
+    assert str(readme) in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["table2", "--readme", "README.md"], "--readme goes with report, not with table2"),
+        (["fig-composition", "--phrase", "a"], "--phrase goes with fig-composition --rerun"),
+        (["table2", "--rerun", "--phrase", "a"], "--phrase goes with fig-composition --rerun"),
+        (["ablations", "--rerun", "--systems", "defalt"], "did you mean 'default'"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    run: Run, results: Path, arguments: list[str], expected: str
+) -> None:
+    result = run("reproduce", *arguments, "--records", results)
+    assert result.exit_code == 1
+    assert expected in result.stderr
+
+
+def test_trees_are_looked_for_again(
+    run: Run, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Bank:
+        def heights(self, text: str, tokens: list[str]) -> Any:
+            return None if tokens[0] == "bad" else [0]
+
+    monkeypatch.setattr(catalog, "treebank", Bank)
+    monkeypatch.setattr(catalog.Tasks, "corpus", lambda self, name: toy_corpus(name))
+    command = ["reproduce", "report", "--rerun", "--records", results, "--out", tmp_path / "docs"]
+    assert run(*command, "--sets", "MR").exit_code == 0
+    assert json.loads((results / "trees.json").read_text()) == {"MR": {"pos": 30, "neg": 0}}
+    assert run(*command, "--sets", "CR").exit_code == 0
+    assert sorted(json.loads((results / "trees.json").read_text())) == ["CR", "MR"]
 
 
 def test_no_records(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +165,7 @@ def test_rerun_of_a_figure(
     run: Run, tmp_path: Path, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data: dict[str, Any] = json.loads((results / "figures" / "fig-example.json").read_text())
-    monkeypatch.setattr(figure_runs, "compute_figure", lambda name, models: data)
+    monkeypatch.setattr(figure_runs, "compute_figure", lambda name, models, phrases: data)
     result = run("reproduce", "fig-example", "--rerun", "--records", tmp_path / "new")
     assert "Sentence: a b" in result.stdout
     assert (tmp_path / "new" / "figures" / "fig-example.json").exists()

@@ -63,6 +63,24 @@ def test_supported_needs_both_tests() -> None:
     assert not result.supported
 
 
+def test_shares_of_runs_turn_mcnemar_into_turned_signs() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.binomial(10, 0.9, 200) / 10, rng.binomial(10, 0.86, 200) / 10
+    gains = a - b
+    signs = rng.choice([-1, 1], size=(20_000, 200))
+    expected = (np.abs(signs @ gains) >= abs(gains.sum()) - 1e-9).mean()
+    result = mcnemar(a, b)
+    assert result.p == pytest.approx(expected, abs=0.01)
+    assert (result.n_first, result.n_second) == ((gains > 0.01).sum(), (gains < -0.01).sum())
+    assert paired_bootstrap(a, b).difference == pytest.approx(gains.mean())
+
+
+def test_turned_signs_agree_with_the_exact_test() -> None:
+    a, b = answers(60, 9, 2, 5)
+    nearly = mcnemar(np.append(a, [0.5, 0.6]), np.append(b, [0.6, 0.5]))  # no binary answers
+    assert nearly.p == pytest.approx(mcnemar(a, b).p, abs=0.02)
+
+
 def test_equal_systems() -> None:
     result = compare([True, False], [True, False])
     assert (result.mcnemar.p, result.bootstrap.p, result.bootstrap.difference) == (1.0, 1.0, 0.0)

@@ -16,7 +16,7 @@ from adasent.data import Corpus
 from adasent.data import registry as data_registry
 from adasent.data.registry import Entry
 from adasent.errors import DataError
-from adasent.experiments import figure_runs
+from adasent.experiments import figure_runs, figures
 from adasent.experiments.figure_runs import Models, compute_figure
 from adasent.experiments.figure_tables import figure_tables
 from adasent.experiments.figures import (
@@ -126,6 +126,7 @@ def test_beliefs_are_of_unseen_sentences(models: Models) -> None:
         assert len(row["beliefs"]) == 12
         assert sum(row["beliefs"]) == pytest.approx(1, abs=1e-4)
         assert row["position"] in models.task("adasent", row["data"]).test
+        assert len(row["text"].split()) == 6  # five words and a mark
     (table,) = figure_tables(data)
     assert table.columns[:3] == ("Text", "set", "1")
 
@@ -184,11 +185,44 @@ def test_principal_components() -> None:
 def test_classes_that_stand_apart() -> None:
     labels = ["a"] * 50 + ["b"] * 50
     features = np.random.default_rng(0).normal(size=(100, 3)) + 20 * np.repeat([[0], [1]], 50, 0)
-    panel = pca_panel("MR", "cBoW", features, list(labels))
+    unseen = np.arange(40, 60)
+    panel = pca_panel("MR", "cBoW", features, list(labels), unseen)
     assert panel["separated"] == 1.0
-    assert panel["codes"] == "0" * 50 + "1" * 50
-    many = pca_panel("MR", "cBoW", features, list(range(50)) * 2)
-    assert many["codes"][:3] == [0, 1, 2]
+    assert (panel["n"], panel["n_unseen"], len(panel["points"])) == (100, 20, 100)
+    assert sorted(panel["codes"]) == [0] * 50 + [1] * 50
+    # Texts that were seen have no say in it: a model may have learned them by heart.
+    features[unseen] = features[unseen[::-1]]
+    assert pca_panel("MR", "cBoW", features, list(labels), unseen)["separated"] == 0.0
+
+
+def test_only_some_points_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_MAX_POINTS", 7)
+    features = np.random.default_rng(0).normal(size=(20, 3))
+    panel = pca_panel("MR", "cBoW", features, ["a", "b"] * 10, np.arange(4))
+    assert (panel["n"], len(panel["points"]), len(panel["codes"])) == (20, 7, 7)
+
+
+def test_figures_say_whose_models_they_are_of(models: Models) -> None:
+    (facts,) = compute_figure("fig-composition", models)["models"]
+    task = models.task("adasent", "MR")
+    texts, labels = task.part(task.test)
+    right = models.predictor("MR").predict(texts) == np.array(labels)
+    assert facts["accuracy"] == pytest.approx(right.mean())
+    assert (facts["data"], facts["n_test"]) == ("MR", len(texts))
+    network = AdaSentClassifier(hidden_size=6, vector_size=5, classifier_size=6, epochs=1)
+    network.fit(*task.part(task.train))
+    counts = [p.numel() for n, p in network.model_.named_parameters() if "embedding" not in n]
+    assert facts["n_parameters"] == sum(counts)
+    assert (models.folder / ".gitignore").read_text() == "*\n"
+
+
+def test_any_short_phrase(models: Models) -> None:
+    data = compute_figure("fig-composition", models, ["good film"])
+    (phrase,) = data["phrases"]
+    assert phrase["tokens"] == ["good", "film"]
+    for wrong in ("", "a b c d e f g h i"):
+        with pytest.raises(DataError, match="expected a phrase of 1 to 8 words"):
+            compute_figure("fig-composition", models, [wrong])
 
 
 def test_composition_says_how_exact_it_is(models: Models) -> None:

@@ -12,6 +12,7 @@ from adasent.experiments.run import run_missing, run_task
 from adasent.experiments.specs import Experiments, SystemSpec, Unit
 from adasent.experiments.store import Store
 from adasent.experiments.tasks import Tasks
+from adasent.systems import registry
 from adasent.text.vectors import WordVectors, write_vectors
 from experiment_cases import EarlyRule, Rule, toy_corpus
 
@@ -161,9 +162,5 @@ def test_finished_units_are_skipped(tasks: Tasks, plan: Experiments, tmp_path: P
 
 
 def test_the_registry_is_asked_by_default(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
-    import adasent.systems
-
-    registry = type("registry", (), {"make": staticmethod(Factory(EarlyRule))})
-    monkeypatch.setitem(__import__("sys").modules, "adasent.systems.registry", registry)
-    monkeypatch.setattr(adasent.systems, "registry", registry, raising=False)
+    monkeypatch.setattr(registry, "make", Factory(EarlyRule))
     assert run_task(tasks.task(unit())).n_test == 12

@@ -21,9 +21,9 @@ def test_rows_are_the_papers() -> None:
 def test_table2_has_every_cell_and_both_rules() -> None:
     units = experiments().units("table2")
     cells = Counter((u.system, u.data, u.rule) for u in units)
-    folds = {data: 1 if data == "TREC" else 10 for data in paper_sets()}
+    # Ten folds, or ten seeds where there is one split and chance plays a part.
     expected = {
-        (system, data, rule): folds[data]
+        (system, data, rule): 1 if data == "TREC" and system in ("mnb", "nbsvm") else 10
         for system in experiments().systems
         for data in paper_sets()
         for rule in ("random", "grouped")
@@ -61,7 +61,7 @@ def test_every_system_tries_as_many_different_settings() -> None:
 
 def test_names_in_any_form() -> None:
     units = experiments().units("table2", sets=["trec"], systems=["P.V.", "NBSVM"])
-    assert [(u.system, u.rule) for u in units] == [
+    assert [(u.system, u.rule) for u in units if u.seed == 0] == [
         ("paragraph-vector", "random"),
         ("paragraph-vector", "grouped"),
         ("nbsvm", "random"),
@@ -75,12 +75,12 @@ def test_names_in_any_form() -> None:
 
 def test_the_spec_changes_with_what_matters(plan: Experiments, toy_registry: None) -> None:
     one, two = plan.units("table2", ["MR"], ["adasent"])[:2]
-    assert plan.spec(one, []) == plan.spec(two, [])  # the fold is not part of it
+    assert plan.spec(one, {}, []) == plan.spec(two, {}, [])  # the fold is not part of it
     other = Experiments(replace(plan.protocol, dev_fraction=0.2), plan.systems)
-    assert other.spec(one, []) != plan.spec(one, [])
+    assert other.spec(one, {}, []) != plan.spec(one, {}, [])
     system = replace(plan.systems["adasent"], variants=({"rate": 9},))
     other = Experiments(plan.protocol, {"adasent": system})
-    assert other.spec(one, []) != plan.spec(one, [])
+    assert other.spec(one, {}, []) != plan.spec(one, {}, [])
 
 
 def test_systems_must_try_as_many_settings(plan: Experiments) -> None:

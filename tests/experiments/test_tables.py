@@ -10,11 +10,12 @@ import pytest
 from adasent.data import Corpus
 from adasent.data.audit import audit
 from adasent.evaluation.records import FoldRecord
-from adasent.experiments.cells import Place, compare_with_ours, table2_cells
-from adasent.experiments.render import Table
+from adasent.experiments.cells import Place, compare_with_ours, table2_cells, variance
+from adasent.experiments.render import FORMS, Table, render
+from adasent.experiments.results import Results
 from adasent.experiments.specs import SystemSpec
 from adasent.experiments.table1 import table1
-from adasent.experiments.table2 import table2
+from adasent.experiments.table2 import short_table2, table2
 from adasent.experiments.table3 import table3
 from experiment_cases import made_up
 
@@ -48,7 +49,7 @@ def test_accuracy_beside_the_papers() -> None:
         *folds("mnb", "MR", 80, 90),
         *folds("adasent", "TREC", 92),
     ]
-    main, rules, tests = table2(records, SYSTEMS, ["MR", "TREC"], ["TREC"])
+    main, rules, tests = table2(Results(records, SYSTEMS, ["MR", "TREC"]), ["TREC"])
     assert main.columns == ("Model", "MR paper", "MR ours", "TREC paper", "TREC ours")
     assert texts(main, 0) == ["MNB", "79.0", "85.0 ± 7.1", "–", "missing"]
     assert texts(main, 1) == ["cBoW", "77.2", "45.0 ± 7.1▼", "87.3", "missing"]
@@ -69,10 +70,9 @@ def test_accuracy_beside_the_papers() -> None:
 
 def test_a_system_ahead_is_marked_up_and_counted() -> None:
     records = [*folds("adasent", "MR", 50, 50), *folds("cbow", "MR", 80, 80)]
-    main, _ = table2(records, SYSTEMS, ["MR"], [])
+    main, _ = table2(Results(records, SYSTEMS, ["MR"]), [])
     assert texts(main, 1)[2] == "80.0 ± 0.0▲"
-    assert "AdaSent is ahead of cBoW on 0 of 1 sets, supported on 0." in main.notes
-    assert not any("MNB on" in note for note in main.notes)
+    assert main.notes[-1].endswith("(in brackets: on which both tests support it): cBoW 0 (0).")
 
 
 def test_both_fold_rules() -> None:
@@ -81,7 +81,7 @@ def test_both_fold_rules() -> None:
         *folds("cbow", "CR", 80, 84, rule="grouped"),
         *folds("adasent", "CR", 70, rule="grouped"),
     ]
-    _, rules, tests = table2(records, SYSTEMS, ["CR"], ["CR"])
+    _, rules, tests = table2(Results(records, SYSTEMS, ["CR"]), ["CR"])
     assert texts(rules, 1) == ["cBoW", "90.0 ± 0.0", "82.0 ± 2.8", "−8.00"]
     assert texts(rules, 2) == ["AdaSent", "missing", "70.0", "–"]
     assert [row[0].text for row in tests.rows] == ["CR, random", "CR, grouped", "CR, grouped"]
@@ -89,7 +89,7 @@ def test_both_fold_rules() -> None:
 
 def test_an_unfinished_cell_is_no_result() -> None:
     records = [*folds("adasent", "MR", 80, 90, 70), *folds("cbow", "MR", 30, 30, 30)[:2]]
-    main, tests = table2(records, SYSTEMS, ["MR"], [])
+    main, tests = table2(Results(records, SYSTEMS, ["MR"]), [])
     assert texts(main, 1)[2] == "30.0 ± 0.0 (2/3)"
     assert main.n_missing == 2
     assert texts(tests, 0)[5:] == ["2 of 3", "–", "–", "–", "–"]
@@ -118,12 +118,12 @@ def test_table3() -> None:
 
     rows = [system for system in SYSTEMS if system.table3]
     records = [*runs("cbow", 70, 80, 90), *runs("adasent", 80, 81, 85)]
-    (table,) = table3(records, rows, ["CR"], 3)
+    (table,) = table3(variance(records, 3), rows, ["CR"])
     assert texts(table, 0) == ["cBoW", "71.86 ± 2.00", "80.00 ± 10.00"]
     assert texts(table, 1) == ["AdaSent", "83.61 ± 1.60", "82.00 ± 2.65"]
     assert [row[2].bold for row in table.rows] == [False, True]
     assert table.notes[-1].endswith("than each rival on 1 of 1 sets.")
-    (table,) = table3(runs("adasent", 80, 81), rows, ["CR"], 3)
+    (table,) = table3(variance(runs("adasent", 80, 81), 3), rows, ["CR"])
     assert (texts(table, 0)[2], texts(table, 1)[2]) == ("missing", "2 of 3 runs")
     assert table.n_missing == 2
 
@@ -145,6 +145,55 @@ def test_table1() -> None:
 @pytest.mark.parametrize("n_sets", [1, 5])
 def test_no_records_at_all(n_sets: int) -> None:
     sets = ["MR", "CR", "SUBJ", "MPQA", "TREC"][:n_sets]
-    main, *_ = table2([], SYSTEMS, sets, ["CR"])
+    main, *_ = table2(Results([], SYSTEMS, sets), ["CR"])
     assert main.n_missing == 3 * n_sets
     assert all(row[2].text == "missing" for row in main.rows)
+
+
+def test_an_official_split_has_a_run_for_each_seed() -> None:
+    def seeds(system: str, *counts: int) -> list[FoldRecord]:
+        return [
+            made_up(system, "TREC", right(n), n_folds=1, seed=i, n_seeds=len(counts))
+            for i, n in enumerate(counts)
+        ]
+
+    records = [*seeds("adasent", 90, 94, 92), *seeds("cbow", 70, 72, 74), *seeds("mnb", 60)]
+    results = Results(records, SYSTEMS, ["TREC"])
+    main, tests = table2(results, [])
+    assert [row[2].text for row in main.rows] == ["60.0▼", "72.0 ± 2.0▼", "92.0 ± 2.0"]
+    # The interval is that of the texts, which seeds do not vary.
+    assert texts(tests, 2)[2:6] == ["92.00", "2.00", "85.00 to 95.89", "3 of 3"]
+    unfinished = Results(records[:2], SYSTEMS, ["TREC"])
+    assert unfinished.mean("adasent", "TREC") is None
+
+
+def test_short_table() -> None:
+    records = [*folds("adasent", "MR", 80, 90), *folds("cbow", "MR", 40, 50)]
+    table = short_table2(Results(records, SYSTEMS, ["MR"]))
+    assert [texts(table, i) for i in range(3)] == [
+        ["MNB", "missing"],
+        ["cBoW", "45.0▼"],
+        ["AdaSent", "85.0"],
+    ]
+    assert table.rows[2][0].bold
+    assert table.n_missing == 1
+
+
+def test_runs_of_table3_are_not_mixed_with_those_made_otherwise() -> None:
+    def run(seed: int, n: int, **spec: Any) -> FoldRecord:
+        return made_up("cbow", "CR", right(n), table="table3", seed=seed, **spec)
+
+    old = [run(seed, 10, vectors="old", settings=[seed]) for seed in range(3)]
+    new = [run(seed, 80, vectors="new", settings=[seed]) for seed in range(2)]
+    assert variance([*old, *new], 3).scores == {("cbow", "CR"): [0.8, 0.8]}
+    assert variance([*old, *new], 3).summary("cbow", "CR") is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_missing_cells_in_every_form(form: str) -> None:
+    records = [*folds("adasent", "MR", 80, 90), *folds("cbow", "MR", 50, 60, 70)[:1]]
+    main, *_ = table2(Results(records, SYSTEMS, ["MR", "CR"]), ["CR"])
+    text = render(main, form)
+    assert text.count("missing") == 4
+    assert "50.0 (1/3)" in text
+    assert "5 of 6 cells have no or not all records" in text

@@ -13,7 +13,7 @@ from adasent.experiments.ablations import ABLATIONS, make_ablation
 from adasent.experiments.run import run_task
 from adasent.experiments.specs import Experiments, experiments
 from adasent.experiments.store import Store
-from adasent.experiments.tasks import Tasks
+from adasent.experiments.tasks import Tasks, Trees
 from adasent.experiments.together import run_together
 from adasent.systems import registry
 from adasent.text.vectors import WordVectors
@@ -26,21 +26,23 @@ NETWORKS = ["adasent", "cbow", "rnn", "brnn", "grconv", "cnn", "dcnn", "rae", "m
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> Tasks:
     plan = experiments()
-    protocol = replace(plan.protocol, n_folds=3, epochs=2, vectors=(), n_settings=2)
+    protocol = replace(plan.protocol, n_folds=3, epochs=2, vectors=("toy",), n_settings=2)
     systems = {
         name: replace(plan.systems[name], variants=plan.systems[name].variants[:1])
         for name in NETWORKS
     }
-    tasks = Tasks(Experiments(protocol, systems), read=toy_corpus)
+    protocol = replace(protocol, ablated=("CR",))
+    tasks = Tasks(Experiments(protocol, systems, plan.ablations), read=toy_corpus)
     words = sorted({word for text in toy_corpus("CR").texts for word in text.split()})
     matrix = np.random.default_rng(0).normal(size=(len(words), 8))
-    tasks.__dict__["_sources"] = [WordVectors(words, matrix)]
-    tasks.__dict__["_described"] = [{"name": "toy", "sha256": "0"}]
+    monkeypatch.setattr(tasks, "_source", lambda name: WordVectors(words, matrix))
+    monkeypatch.setattr(tasks, "_described", lambda name: {"name": name, "sha256": "0"})
+    monkeypatch.setattr(tasks, "_trees", lambda data: Trees(PARSER, None, "toy"))
     make = registry.make
 
     def small(system: str, **settings: object) -> object:
         if system == "mv-recnn":
-            settings |= {"parser": PARSER, "hidden_size": 4, "rank": 2}
+            settings |= {"hidden_size": 4, "rank": 2}
         return make(system, **settings)
 
     monkeypatch.setattr(registry, "make", small)
@@ -62,6 +64,21 @@ def test_records_are_those_of_single_runs(system: str, tasks: Tasks, tmp_path: P
     )
     assert "6 models together" in record.device
     assert not list(run_together(units, tasks, store))  # all are there
+
+
+def test_ablations_are_run_like_systems(tasks: Tasks, tmp_path: Path) -> None:
+    names = ["default", "words-only", "mean-pooling", "vectors-glove-100d"]
+    units = tasks.plan.units("ablations", systems=names)
+    found = dict(run_together(units, tasks, Store(tmp_path)))
+    assert len(found) == len(units) == 3 * len(names)
+    default, words, mean, vectors = (found[unit] for unit in units if unit.fold == 1)
+    assert words.spec["network"] == "words only"
+    assert mean.spec["settings"] == [{"pooling": "mean"}]
+    assert vectors.spec["vectors"] == [{"name": "glove-100d", "sha256": "0"}]
+    assert len({record.key for record in found.values()}) == len(units)
+    alone = run_task(tasks.task(next(u for u in units if found[u] is words)))
+    assert alone.predicted == words.predicted
+    assert default.spec["defaults"]["level_norm"] is True
 
 
 @pytest.mark.parametrize("name", ABLATIONS)

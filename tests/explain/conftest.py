@@ -42,6 +42,9 @@ class Twin:
             with torch.no_grad():  # away from the small gates of a fresh network
                 for parameter in self.model.composition.parameters():
                     parameter += 0.3 * torch.randn_like(parameter)
+                if self.model.level_norm is not None:  # away from a gain of 1 and no offset
+                    for parameter in self.model.level_norm.parameters():
+                        parameter += 0.3 * torch.randn_like(parameter)
         for parameter in self.model.parameters():
             parameter.requires_grad_(False)
         tensors = {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
@@ -72,7 +75,8 @@ class Twin:
         pyramid = output.pyramid
         pooled = pyramid.levels.data.clone().requires_grad_()
         exists = torch.ones(1, n, dtype=torch.bool)
-        p = consensus(model.level_gate(pooled[None], exists), self.vote(pooled)[None]).exp()
+        taken = pooled if model.level_norm is None else model.level_norm(pooled)
+        p = consensus(model.level_gate(taken[None], exists), self.vote(taken)[None]).exp()
         slopes = [torch.autograd.grad(p[0, c], pooled, retain_graph=True)[0] for c in range(3)]
         mean = pyramid.units[0].mean(dim=0)
         arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n)]

@@ -38,7 +38,7 @@ def assert_same(one: Any, other: Any, atol: float = 1e-5) -> None:
     "settings",
     [
         {},
-        {"pooling": "mean", "activation": "relu"},
+        {"pooling": "mean", "activation": "relu", "level_norm": False},
         {"local_gate": "mlp", "level_gate": "mlp", "classifier_size": 0},
     ],
 )
@@ -77,7 +77,7 @@ def test_order_and_company_change_nothing(
         assert_same(one, explain(twin.predictor, text), atol=1e-6)
     for one, other in zip(together, explain(twin.predictor, TEXTS[::-1])[::-1], strict=True):
         assert_same(one, other, atol=1e-6)
-    monkeypatch.setattr(explainer, "BATCH_CELLS", 1)
+    monkeypatch.setattr(explainer, "BATCH_WORDS", 1)
     for one, other in zip(together, explain(twin.predictor, TEXTS), strict=True):
         assert_same(one, other, atol=1e-6)
 

@@ -59,7 +59,7 @@ def test_beliefs_on_the_words_give_cbow(pooling: str) -> None:
     for row, length, found in zip(ids, LENGTHS, log_probs, strict=True):
         words = model.embedding(row[:length]) @ model.projection.weight.T  # (T, D)
         bag = words.mean(dim=0) if pooling == "mean" else words.amax(dim=0)
-        torch.testing.assert_close(found, model.classifier(bag))
+        torch.testing.assert_close(found, model.classifier(model.level_norm(bag)))
 
 
 def test_beliefs_on_the_root_give_grconv() -> None:
@@ -72,7 +72,16 @@ def test_beliefs_on_the_root_give_grconv() -> None:
         assert alone.pyramid.units is not None
         root = alone.pyramid.units[-1]  # (1, D), the only unit of the top level
         assert len(root) == 1
-        torch.testing.assert_close(found, model.classifier(root[0]))
+        torch.testing.assert_close(found, model.classifier(model.level_norm(root[0])))
+
+
+def test_without_a_norm_levels_are_taken_as_they_are() -> None:
+    plain = make_model(level_norm=False)
+    assert plain.level_norm is None
+    plain.level_gate = ForcedBeliefs(root=True)  # type: ignore[assignment]
+    ids, lengths = make_batch()
+    output = plain(ids[:1], lengths[:1], keep_units=True)
+    torch.testing.assert_close(output.log_probs[0], plain.classifier(output.pyramid.units[-1][0]))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])

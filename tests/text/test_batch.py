@@ -20,35 +20,24 @@ def test_cells_of_a_pyramid() -> None:
     assert n_cells(np.array([1, 2, 3, 2000])).tolist() == [1, 3, 6, 2_001_000]
 
 
-@pytest.mark.parametrize("seed", [None, 0, 1])
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
-def test_every_row_occurs_once(batch_size: int, seed: int | None) -> None:
+def test_every_row_occurs_once(batch_size: int) -> None:
     lengths = np.random.default_rng(2).integers(1, 60, size=200)
-    rng = None if seed is None else np.random.default_rng(seed)
-    batches = length_buckets(lengths, batch_size, rng=rng)
+    batches = length_buckets(lengths, batch_size)
     assert sorted(np.concatenate(batches).tolist()) == list(range(200))
     assert max(map(len, batches)) <= batch_size
 
 
-def test_in_order_of_length_without_a_generator() -> None:
+def test_in_order_of_length_and_of_rows() -> None:
     batches = length_buckets(np.array([5, 1, 3, 1]), 2)
     assert [batch.tolist() for batch in batches] == [[1, 3], [2, 0]]
 
 
 def test_similar_lengths_meet() -> None:
     lengths = np.random.default_rng(2).integers(1, 60, size=1000)
-    batches = length_buckets(lengths, 20, rng=np.random.default_rng(0))
+    batches = length_buckets(lengths, 20)
     spread = [np.ptp(lengths[batch]) / lengths[batch].mean() for batch in batches]
     assert np.median(spread) < 0.2
-
-
-def test_generator_changes_neighbours_and_order() -> None:
-    lengths = np.full(100, 10)
-    rng = np.random.default_rng(0)
-    first, second = (length_buckets(lengths, 10, rng=rng) for _ in range(2))
-    assert {frozenset(b.tolist()) for b in first} != {frozenset(b.tolist()) for b in second}
-    again = length_buckets(lengths, 10, rng=np.random.default_rng(0))
-    assert [b.tolist() for b in first] == [b.tolist() for b in again]
 
 
 def test_long_texts_go_into_small_batches() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adasent.text.vocabulary import PAD_ID
-from adasent.training.rows import TorchRows, sum_rows
+from adasent.training.rows import AdagradStep, AdamStep, TorchRows, sum_rows
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 if DEVICE.type == "cpu":
@@ -62,7 +62,7 @@ def test_kernel_adam() -> None:
     for kind, tables in ((TritonRows, found), (TorchRows, expected)):
         rows = kind(ids, gradient, N_WORDS)
         scale, size = settings
-        rows.adam(*tables, scale, active, size * active, 0.9, 0.999, 1e-8)
+        rows.adam(tables[0], AdamStep(*tables[1:], scale, active, size * active, 0.9, 0.999, 1e-8))
     for table, reference in zip(found, expected, strict=True):
         # Padding, whose gradient is zero, is updated by the definition alone.
         torch.testing.assert_close(table[:, 1:], reference[:, 1:])
@@ -77,6 +77,7 @@ def test_kernel_adagrad() -> None:
     found = [random(*shape, seed=seed) for seed in (3, 4)]
     expected = [tensor.clone() for tensor in found]
     for kind, tables in ((TritonRows, found), (TorchRows, expected)):
-        kind(ids, gradient, N_WORDS).adagrad(*tables, scale, size, 1e-10)
+        rows = kind(ids, gradient, N_WORDS)
+        rows.adagrad(tables[0], AdagradStep(tables[1], scale, size, 1e-10))
     for table, reference in zip(found, expected, strict=True):
         torch.testing.assert_close(table, reference)

@@ -24,6 +24,7 @@ from adasent.cli import (
     profile,
     reproduce,
     serve,
+    systems,
     train,
     vectors,
 )
@@ -146,6 +147,7 @@ def _root(
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("crossval")(crossval.crossval)
+app.command("systems")(systems.systems)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("profile")(profile.profile)

@@ -12,12 +12,15 @@ from adasent.cli.options import (
     Data,
     Encoding,
     LabelColumn,
+    Preset,
     Set,
+    SystemName,
     Text,
     TokenizerName,
     Vectors,
+    check_options,
     parse_seeds,
-    parse_settings,
+    take_settings,
     take_vectors,
 )
 from adasent.errors import ConfigError
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 def crossval(
     data: Data,
+    system: SystemName = "adasent",
     folds: Annotated[int, typer.Option(help="How many parts.")] = 10,
     grouped: Annotated[
         bool, typer.Option("--grouped", help="Keep texts of equal words in one fold.")
@@ -37,6 +41,7 @@ def crossval(
     seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,3; each has its folds.")] = "0",
     vectors: Vectors = None,
     tokenizer: TokenizerName = "words",
+    preset: Preset = None,
     assignments: Set = None,
     out: Annotated[
         Path | None,
@@ -58,13 +63,15 @@ def crossval(
     \b
     Examples:
       adasent crossval reviews.csv --folds 5 --out folds.jsonl
-      adasent crossval TREC --seeds 0-4 --vectors wiki-50d
+      adasent crossval TREC --seeds 0-4 --vectors wiki-50d --preset paper
+      adasent crossval reviews.csv --system nbsvm --set beta=0.5
     """
     from adasent.data import load
     from adasent.evaluation.crossval import cross_validate
     from adasent.evaluation.summary import summarise
 
-    settings = {"tokenizer": tokenizer} | parse_settings(assignments or [])
+    settings = {"tokenizer": tokenizer} | take_settings(system, preset, assignments)
+    check_options(system, {"--vectors": vectors})
     if "random_state" in settings:
         raise ConfigError("--set random_state: every seed is a run of its own; use --seeds")
     chosen = parse_seeds(seeds)
@@ -74,12 +81,19 @@ def crossval(
     n_runs = len(chosen) * (1 if rule == "official" else folds)
 
     screen = console()
-    screen.print(_title(corpus.name, len(corpus), rule, folds))
+    screen.print(_title(corpus.name, len(corpus), rule, folds, system))
     # The bar and the lines must not fight for one terminal: they share a console if they can.
     bar = progress(screen if screen.is_terminal else console(stderr=True))
     accuracies: list[float] = []
     runs = cross_validate(
-        corpus, settings, vectors=files, rule=rule, n_folds=folds, seeds=chosen, out=out
+        corpus,
+        settings,
+        system=system,
+        vectors=files,
+        rule=rule,
+        n_folds=folds,
+        seeds=chosen,
+        out=out,
     )
     try:
         with bar:
@@ -107,15 +121,15 @@ def crossval(
     screen.print(line)
 
 
-def _title(name: str, n: int, rule: str, folds: int) -> str:
+def _title(name: str, n: int, rule: str, folds: int, system: str) -> str:
     how = "its official split" if rule == "official" else f"{folds} {rule} folds"
-    return f"{name}: {n:,} texts, {how}"
+    return f"{name}: {n:,} texts, {how}" + ("" if system == "adasent" else f", {system}")
 
 
 def _print_fold(screen: Console, record: FoldRecord, is_new: bool) -> None:
+    epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
     screen.print(
         f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
-        f"  accuracy {100 * record.accuracy:6.2f}"
-        f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
+        f"  accuracy {100 * record.accuracy:6.2f}{epochs if record.history else ''}"
         f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
     )

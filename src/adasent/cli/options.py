@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from adasent.errors import ConfigError, nearest
+from adasent.presets import preset
+from adasent.systems.registry import find
 
 Data = Annotated[
     str,
@@ -45,45 +48,114 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Any keyword of AdaSentClassifier, such as epochs=5; repeatable.",
+        help="Any setting of the system, such as epochs=5; repeatable.",
+        show_default=False,
+    ),
+]
+SystemName = Annotated[
+    str, typer.Option("--system", metavar="NAME", help="One of those that adasent systems lists.")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Settings of AdaSent: default, or the paper's: paper. What --set says wins.",
         show_default=False,
     ),
 ]
 
+#: Settings that hold objects, which a command line cannot name.
+_PYTHON_ONLY = ("parser", "treebank", "unlabelled")
 
-def parse_settings(assignments: Sequence[str]) -> dict[str, Any]:
-    """``["epochs=5", "fine_tune=false"]`` as keywords of the estimator, typed by its defaults."""
-    from adasent import AdaSentClassifier
+#: Option -> the keyword of a system that it sets, and what is to be said of one without it.
+_NEEDS = {
+    "--vectors": ("vectors", "reads no word vectors"),
+    "--validation": ("validation_fraction", "holds no texts back to choose an epoch"),
+    "--resume/--restart": ("checkpoint", "trains in one go and keeps no checkpoints"),
+}
 
-    signature = inspect.signature(AdaSentClassifier)
-    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+
+@cache
+def keywords(system: str) -> Mapping[str, Any]:
+    """The keywords of a system's estimator, with their defaults."""
+    parameters = inspect.signature(find(system)).parameters
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+def settable(system: str) -> dict[str, Any]:
+    """The keywords that ``--set`` takes, with their defaults."""
+    left_out = ("checkpoint", *_PYTHON_ONLY)
+    return {name: value for name, value in keywords(system).items() if name not in left_out}
+
+
+def check_options(system: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that mean nothing to a system.
+
+    Parameters
+    ----------
+    options
+        The value of each; None, or an empty list, where it was not given.
+    """
+    for option, value in options.items():
+        keyword, why = _NEEDS[option]
+        if value is not None and value != [] and keyword not in keywords(system):
+            raise ConfigError(f"{option}: the system {system} {why}; leave it out")
+
+
+def take_settings(
+    system: str, chosen: str | None, assignments: Sequence[str] | None
+) -> dict[str, Any]:
+    """What ``--preset`` and ``--set`` say, as keywords of the system's estimator."""
+    if chosen is not None and system != "adasent":
+        raise ConfigError(f"--preset: presets are settings of adasent; {system} has none")
+    settings = {} if chosen is None else preset(chosen)
+    return settings | parse_settings(assignments or [], system)
+
+
+def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[str, Any]:
+    """``["epochs=5", "fine_tune=false"]`` as keywords of an estimator, typed by its defaults."""
+    defaults = keywords(system)
     settings = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set: expected KEY=VALUE, got {assignment!r}")
+        if key not in defaults:
+            raise ConfigError(f"--set: {system} has no setting {key!r}{_alternatives(key, system)}")
         if key == "checkpoint":
             raise ConfigError("--set checkpoint: the command keeps its own; see --resume/--restart")
-        if key not in defaults:
-            raise ConfigError(f"--set: unknown setting {key!r}{nearest(key, defaults)}")
+        if key in _PYTHON_ONLY:
+            raise ConfigError(f"--set {key}: it holds objects; use the estimator in Python")
         settings[key] = _typed(key, value, defaults[key])
     return settings
+
+
+def _alternatives(key: str, system: str) -> str:
+    """The setting that may have been meant, and all that there are."""
+    names = sorted(settable(system))
+    hint = nearest(key, names)
+    return f"{hint} There are {', '.join(names)}" if hint.endswith("?") else hint
 
 
 def _typed(key: str, value: str, default: Any) -> Any:
     if key == "class_weight" and value.lower() not in ("balanced", "none"):
         raise ConfigError(f"--set class_weight: expected balanced or none, got {value!r}")
-    if default is None:
-        return None if value.lower() == "none" else value
-    kind = type(default)
+    if default is None and value.lower() == "none":
+        return None
+    if default is None and key != "n_jobs":
+        return value
+    kind = int if default is None else type(default)
     if kind is bool:
         if value.lower() in ("true", "false"):
             return value.lower() == "true"
         raise ConfigError(f"--set {key}: expected true or false, got {value!r}")
     try:
+        if kind is tuple:  # of whole numbers, wherever a system has one
+            return tuple(int(part) for part in value.split(","))
         return kind(value)
     except ValueError:
-        expected = "a whole number" if kind is int else "a number"
+        kinds = {int: "a whole number", tuple: "whole numbers with commas between, such as 3,4,5"}
+        expected = kinds.get(kind, "a number")
         raise ConfigError(f"--set {key}: expected {expected}, got {value!r}") from None
 
 

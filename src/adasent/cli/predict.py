@@ -7,15 +7,13 @@ import sys
 import warnings
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from adasent.cli.models import count_texts, open_model
 from adasent.cli.options import Encoding, Model, Text
 from adasent.errors import AdaSentWarning
-
-if TYPE_CHECKING:
-    from adasent.text.tokenize import Tokenizer
 
 _CHUNK = 1024
 _STDIN = "-"
@@ -51,6 +49,7 @@ def predict(
 ) -> None:
     """Label texts, one output line for each, in order.
 
+    The folder says which system the model is of; AdaSent's needs numpy alone.
     A jsonl line carries the input line ("row") that the text started on.
     With --proba, tsv starts with a line of column names.
 
@@ -59,15 +58,13 @@ def predict(
       adasent predict model reviews.csv --text review --proba > labels.jsonl
       cat lines.txt | adasent predict model --format tsv
     """
-    from adasent import load
     from adasent.data import stream_texts
 
     if file is None and sys.stdin.isatty():
         raise typer.BadParameter("no FILE given, and standard input is a terminal.")
-    predictor = load(model)
-    encoder = predictor.encoder
-    encoder.tokenizer = counting = _Counting(encoder.tokenizer, encoder.max_words)
-    classes = predictor.classes_.tolist()
+    labeller = open_model(model)
+    counting = count_texts(labeller)
+    classes = labeller.classes_.tolist()
     rows = iter(stream_texts(file or _STDIN, text=text, encoding=encoding))
     if format is Format.tsv and proba:
         _write("\t".join(["label", *map(_cell, classes)]) + "\n")
@@ -75,39 +72,13 @@ def predict(
         numbers, texts = zip(*chunk, strict=True)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # told at the end
-            probabilities = predictor.predict_proba(list(texts))
+            probabilities = labeller.predict_proba(list(texts))
         best = [classes[i] for i in probabilities.argmax(axis=1)]
         shares = probabilities.round(6).tolist() if proba else [None] * len(best)
         line = _json_line if format is Format.jsonl else _tsv_line
         found = zip(numbers, best, shares, strict=True)
         _write("".join(line(*one, classes) for one in found))
     counting.warn()
-
-
-class _Counting:
-    """A tokenizer that counts odd texts over the whole stream, for one warning at its end."""
-
-    def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.n_texts = self.n_empty = self.n_long = 0
-
-    def __call__(self, text: str) -> list[str]:
-        tokens = self.tokenizer(text)
-        self.n_texts += 1
-        self.n_empty += not tokens
-        self.n_long += len(tokens) > self.max_words
-        return tokens
-
-    def warn(self) -> None:
-        odd = {
-            f"longer than max_words={self.max_words}, cut there": self.n_long,
-            "without a word, read as one unknown word": self.n_empty,
-        }
-        notes = [f"{n} {what}" for what, n in odd.items() if n]
-        if notes:
-            message = f"of {self.n_texts} texts: {'; '.join(notes)}"
-            warnings.warn(message, AdaSentWarning, stacklevel=2)
 
 
 def _json_line(row: int, label: Any, shares: list[float] | None, classes: list[Any]) -> str:

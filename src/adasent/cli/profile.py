@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, say, table
-from adasent.cli.evaluate import Split, _check_labels, _check_unseen, _part
 from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
+from adasent.cli.parts import Split, check_labels, check_unseen, read_part
 from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def profile(
     if out is not None and (out / "profile.html").exists() and not force:
         raise ConfigError(f"--out {out} holds a profile already; add --force to replace it")
     predictor = load(model)
-    corpus, part = _part(data, text, label, encoding, split)
-    _check_labels(predictor, corpus)
-    _check_unseen(predictor, corpus, part)
+    corpus, part = read_part(data, text, label, encoding, split)
+    check_labels(predictor, corpus)
+    check_unseen(predictor, corpus, part)
     found = look_at(predictor, corpus.texts, corpus.labels, corpus.name)
     if out is not None:
         found.write(out)

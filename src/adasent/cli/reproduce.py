@@ -23,11 +23,13 @@ class What(StrEnum):
     table1 = "table1"
     table2 = "table2"
     table3 = "table3"
+    ablations = "ablations"
     fig_belief = "fig-belief"
     fig_example = "fig-example"
     fig_pca = "fig-pca"
     fig_composition = "fig-composition"
     all = "all"
+    report = "report"
 
 
 class Form(StrEnum):
@@ -65,7 +67,23 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write every table in all forms, and every figure, there.",
+            help="Write every table in all forms, and every figure, there; the report: docs.",
+            show_default=False,
+        ),
+    ] = None,
+    readme: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With the report: put Table 2 in short between its marks.",
+            show_default=False,
+        ),
+    ] = None,
+    phrase: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With fig-composition --rerun: up to 8 words to take apart; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -77,6 +95,7 @@ def reproduce(
       adasent reproduce table2
       adasent reproduce all --out reproduction
       adasent reproduce table2 --rerun --sets CR --systems nbsvm
+      adasent reproduce report --out docs
     """
     from adasent.data import describe
     from adasent.experiments.catalog import NAMES, Catalog
@@ -88,10 +107,17 @@ def reproduce(
             f"no records in {root}; give their folder with --records, or compute with --rerun"
         )
     columns = [describe(name).name for name in _names(sets)] or None
-    catalog = Catalog(root, experiments(), columns, _names(systems) or None)
+    rows = _names(systems) or None
+    # The rows of the ablations are variants of one system.
+    variants = rows if what is What.ablations else None
+    catalog = Catalog(root, experiments(), columns, None if variants else rows)
+    _check_options(what, rerun, readme, phrase)
     wanted = NAMES if what is What.all else (what.value,)
     if rerun:
-        _compute(wanted, catalog)
+        _compute(wanted, catalog, phrase or [], variants)
+    if what is What.report:
+        _write_report(catalog, out or Path("docs"), readme)
+        return
     n_missing = 0
     for name in wanted:
         tables = catalog.tables(name)
@@ -104,12 +130,22 @@ def reproduce(
         console(stderr=True).print(f"{n_missing} cells have no or not all records in {root}")
 
 
+def _check_options(what: What, rerun: bool, readme: Path | None, phrase: list[str] | None) -> None:
+    if readme is not None and what is not What.report:
+        raise ConfigError(f"--readme goes with report, not with {what.value}")
+    if phrase and not (rerun and what is What.fig_composition):
+        raise ConfigError("--phrase goes with fig-composition --rerun: it needs a model")
+
+
 def _names(options: list[str] | None) -> list[str]:
     return [name.strip() for option in options or [] for name in option.split(",") if name.strip()]
 
 
-def _compute(wanted: tuple[str, ...], catalog: Catalog) -> None:
+def _compute(
+    wanted: tuple[str, ...], catalog: Catalog, phrases: list[str], variants: list[str] | None
+) -> None:
     from adasent.experiments.figure_runs import Models, compute_figure
+    from adasent.experiments.specs import TABLES
     from adasent.experiments.tasks import Tasks
 
     tasks = Tasks(catalog.plan)
@@ -117,17 +153,19 @@ def _compute(wanted: tuple[str, ...], catalog: Catalog) -> None:
     for name in wanted:
         if name == "table1":
             catalog.add_audits(tasks)
-        elif name in ("table2", "table3"):
-            _run(name, catalog, tasks)
-        else:
-            catalog.add_figure(name, compute_figure(name, models))
+        elif name in TABLES:
+            chosen = [system.name for system in catalog.systems]
+            _run(name, catalog, tasks, variants if name == "ablations" else chosen)
+        elif name == "report":
+            catalog.add_trees(tasks)
+        elif name.startswith("fig-"):
+            catalog.add_figure(name, compute_figure(name, models, phrases))
 
 
-def _run(name: str, catalog: Catalog, tasks: Tasks) -> None:
+def _run(name: str, catalog: Catalog, tasks: Tasks, chosen: list[str] | None) -> None:
     from adasent.experiments.run import run_missing, run_task
 
     err = console(stderr=True)
-    chosen = [system.name for system in catalog.systems]
     units = catalog.plan.units(name, catalog.sets, chosen)
     for n, (unit, record) in enumerate(run_missing(units, tasks, catalog.store, run_task), 1):
         place = f"{unit.system} on {unit.data}, {unit.rule}, fold {unit.fold + 1}/{unit.n_folds}"
@@ -167,3 +205,21 @@ def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
     for suffix in ("svg", "png"):
         draw(data, out / f"{name}.{suffix}")
     say(f"{name}\t{out / name}.svg, .png")
+
+
+def _write_report(catalog: Catalog, out: Path, readme: Path | None) -> None:
+    from adasent.experiments.plots import draw
+    from adasent.experiments.report import build_report, to_html, to_markdown
+    from adasent.experiments.report.readme import fill_readme
+    from adasent.experiments.table2 import short_table2
+
+    report = build_report(catalog)
+    out.mkdir(parents=True, exist_ok=True)
+    for picture in report.pictures():
+        draw(picture.data, out / "pictures" / f"{picture.name}.svg")
+    (out / "reproduction.md").write_text(to_markdown(report), "utf-8")
+    (out / "reproduction.html").write_text(to_html(report), "utf-8")
+    say(f"report\t{out / 'reproduction'}.md, .html")
+    if readme is not None:
+        fill_readme(readme, short_table2(catalog.results))
+        say(f"table2\t{readme}")

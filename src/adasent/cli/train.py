@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adasent.cli.console import console, say
+from adasent.cli.console import console
 from adasent.cli.options import (
     Data,
     Encoding,
     LabelColumn,
+    Preset,
     Set,
+    SystemName,
     Text,
     TokenizerName,
     Vectors,
-    command,
-    parse_settings,
+    check_options,
+    keywords,
+    take_settings,
     take_vectors,
 )
+from adasent.cli.train_report import introduce, report_counts, report_network, say_next
 from adasent.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
-    from adasent import AdaSentClassifier
     from adasent.data import Corpus
-    from adasent.text.vectors import WordVectors
 
 CHECKPOINT = ".checkpoint"
 
@@ -36,71 +39,95 @@ def train(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the model.", show_default=False)
     ],
+    system: SystemName = "adasent",
     vectors: Vectors = None,
     validation: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="F|DATA", help="Share of the texts, or a set or file, that chooses the epoch."
+            metavar="F|DATA",
+            help="Share of the texts, or a set or file, that chooses the epoch; a tenth by "
+            "default.",
+            show_default=False,
         ),
-    ] = "0.1",
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    preset: Preset = None,
     assignments: Set = None,
     text: Text = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
     tokenizer: TokenizerName = "words",
     resume: Annotated[
-        bool,
-        typer.Option("--resume/--restart", help="Go on with an unfinished run, or discard it."),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--resume/--restart",
+            help="Go on with an unfinished run, as by default, or discard it.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Train a model and save it to a folder.
 
     Ctrl-C saves the best model so far. A run that was stopped or killed goes
-    on from its last epoch when the same command is given again.
+    on from its last epoch when the same command is given again. Systems that
+    are no networks (mnb, nbsvm, paragraph-vector) train in one go instead.
 
     \b
     Examples:
       adasent train reviews.csv --out model --text review --label stars
-      adasent train TREC --out trec --vectors wiki-50d --set epochs=10
+      adasent train TREC --out trec --vectors wiki-50d --preset paper
+      adasent train reviews.csv --out baseline --system nbsvm
     """
-    settings = parse_settings(assignments or [])
-    checkpoint = _prepare(out, resume=resume, force=force)
+    settings = take_settings(system, preset, assignments)
+    check_options(
+        system,
+        {"--vectors": vectors, "--validation": validation, "--resume/--restart": resume},
+    )
+    by_epochs = "checkpoint" in keywords(system)
+    if not by_epochs:
+        _check_nothing_unfinished(out, system, force)
+    checkpoint = _prepare(out, resume=by_epochs and resume is not False, force=force)
     corpus, part = _training_part(data, text, label, encoding)
-    fraction, held = _validation(validation, text, label, encoding)
-    from adasent import AdaSentClassifier
+    given, held = _validation(validation, text, label, encoding)
+    from adasent.systems.registry import make
     from adasent.text.vectors import read_vectors
 
     sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
-    clf = AdaSentClassifier(
-        **{
-            "vectors": sources or None,
-            "tokenizer": tokenizer,
-            "random_state": seed,
-            "verbose": 0 if quiet else 1,
-            "validation_fraction": fraction,
-            "checkpoint": checkpoint,
-            **settings,
-        }
-    )
+    given |= {"tokenizer": tokenizer, "random_state": seed}
+    if by_epochs:
+        given |= {"vectors": sources or None, "checkpoint": checkpoint}
+        given |= {"verbose": 0 if quiet else 1}
+    clf = make(system, **given | settings)
     if not quiet:
-        _introduce(corpus, part, going_on=any(checkpoint.glob("*.safetensors")))
-    _fit(clf, corpus, held)
+        introduce(corpus, part, going_on=any(checkpoint.glob("*.safetensors")))
+    seconds = _fit(clf, corpus, held)
     # So that `evaluate` can say when it is given the texts that the model was trained on.
     clf.training_["data"] = {"name": corpus.name, "sha256": corpus.sha256, "part": part}
     clf.save(out)
-    if clf.history_.interrupted:
+    if by_epochs and clf.history_.interrupted:
         console(stderr=True).print(
             f"stopped; the best model so far is in {out}; the same command goes on from here, "
             "with --restart it starts anew"
         )
         raise typer.Exit(130)
     shutil.rmtree(checkpoint, ignore_errors=True)
-    if not quiet:
-        _report(clf, corpus, sources, out)
-        _say_next(out, data, part)
+    if quiet:
+        return
+    if by_epochs:
+        report_network(clf, corpus, sources, out)
+    else:
+        report_counts(seconds, out)
+    say_next(out, data, part, system)
+
+
+def _check_nothing_unfinished(out: Path, system: str, force: bool) -> None:
+    if (out / CHECKPOINT).exists() and not force:
+        raise ConfigError(
+            f"--out {out} holds the unfinished run of a network, with which {system} cannot go on; "
+            "add --force to discard it, or give another folder"
+        )
 
 
 def _prepare(out: Path, *, resume: bool, force: bool) -> Path:
@@ -138,77 +165,31 @@ def _training_part(
 
 
 def _validation(
-    value: str, text: str | None, label: str | None, encoding: str
-) -> tuple[float, tuple[list[str], list[Any]] | None]:
-    """A share of the training texts, or texts and labels of their own."""
+    value: str | None, text: str | None, label: str | None, encoding: str
+) -> tuple[dict[str, Any], tuple[list[str], list[Any]] | None]:
+    """What the option says, as a setting, or as texts and labels of their own."""
     from adasent.data import load
 
+    if value is None:
+        return {}, None
     try:
-        return float(value), None
+        return {"validation_fraction": float(value)}, None
     except ValueError:
         held = load(value, text=text, label=label, encoding=encoding)
-        return 0.0, (held.texts, held.labels)
+        return {"validation_fraction": 0.0}, (held.texts, held.labels)
 
 
-def _introduce(corpus: Corpus, part: str, *, going_on: bool) -> None:
-    n_classes = len(set(corpus.labels))
-    say(f"{corpus.name}: {len(corpus):,} texts, {n_classes} classes")
-    if part == "train":
-        say("only its official training part is used; the test part is left for evaluate")
-    for note in corpus.notes:
-        say(f"note: {note}")
-    if going_on:
-        say("going on with the unfinished run found there")
-
-
-def _fit(clf: AdaSentClassifier, corpus: Corpus, held: tuple[list[str], list[Any]] | None) -> None:
+def _fit(clf: Any, corpus: Corpus, held: tuple[list[str], list[Any]] | None) -> float:
+    """Train, and say in how many seconds."""
+    started = time.perf_counter()
     try:
-        clf.fit(corpus.texts, corpus.labels, validation=held)
+        clf.fit(corpus.texts, corpus.labels, **({} if held is None else {"validation": held}))
     except CheckpointError as error:
         raise CheckpointError(f"{error}; --restart discards it") from error
     except KeyboardInterrupt:
+        # A network that has an epoch behind it ends its training without an error.
         console(stderr=True).print(
-            "stopped before the first epoch was over; nothing was saved, the same command starts "
-            "anew"
+            "stopped before there was a model; nothing was saved, the same command starts anew"
         )
         raise typer.Exit(130) from None
-
-
-def _report(clf: AdaSentClassifier, corpus: Corpus, sources: list[WordVectors], out: Path) -> None:
-    history = clf.history_
-    assert history.best_epoch is not None
-    best = history[history.best_epoch]
-    seconds = sum(history.column("seconds"))
-    n_read = sum(row["examples_per_second"] * row["seconds"] for row in history)
-    size = sum(path.stat().st_size for path in out.iterdir() if path.is_file())
-    say(f"\nepochs              {len(history)}, best {history.best_epoch + 1}")
-    if best["valid_accuracy"] is not None:
-        n_held = clf.training_["n_validation"]
-        say(f"validation accuracy {best['valid_accuracy']:.4f} on {n_held:,} texts")
-    else:
-        say("validation          none; the last epoch was kept")
-    say(f"speed               {n_read / seconds:,.0f} texts/s, {seconds:.0f} s in all")
-    say(f"vectors             {_coverage(clf, corpus, sources)}")
-    say(f"gradient flow       {history[-1]['gradient_flow']['verdict']}")
-    say(f"model               {out}, {size / 1e6:.1f} MB, {len(clf.vocabulary_):,} words")
-
-
-def _coverage(clf: AdaSentClassifier, corpus: Corpus, sources: list[WordVectors]) -> str:
-    from collections import Counter
-
-    from adasent.text.vectors import coverage
-
-    if not sources:
-        return "none, random start; see adasent vectors --help"
-    cut = clf.encoder_.tokenizer
-    counts = Counter(token for text in corpus.texts for token in cut(text))
-    return str(coverage(sources, counts, n_missing=0))
-
-
-def _say_next(out: Path, data: str, part: str) -> None:
-    say("\nnext")
-    if part == "train":
-        say(f"  {command('adasent', 'evaluate', out, data)}")
-    else:
-        say(f"  {command('adasent', 'crossval', data)}    accuracy on texts it has not seen")
-    say(f'  echo "a text of yours" | {command("adasent", "predict", out, "--proba")}')
+    return time.perf_counter() - started

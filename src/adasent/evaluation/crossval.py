@@ -12,7 +12,6 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,16 +23,22 @@ from adasent.data.corpus import take
 from adasent.errors import AdaSentWarning, ConfigError
 from adasent.evaluation.records import FoldRecord, append_record, read_records, record_key
 from adasent.text.encoder import tokenise
-from adasent.text.tokenize import get_tokenizer, tokenizer_name
-from adasent.text.vectors import WordVectors, read_vectors
+from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.vectors import read_vectors
 
 if TYPE_CHECKING:
-    from adasent.estimator import AdaSentClassifier
+    from adasent.data.span_parser import SpanParser
 
 RULES = ("random", "grouped", "official")
 
 #: Models trained as one on CUDA, at most: more add little speed, and each takes memory.
 MAX_STACK = 50
+
+#: What records do not say that were written before it was a choice, and how they were made.
+UNSAID = {"system": "adasent", "level_norm": False}
+
+#: What is said of the parser of :func:`_parser`.
+_OTHER_TEXTS = "span parser fitted on other texts"
 
 
 def make_folds(
@@ -62,6 +67,7 @@ def cross_validate(
     corpus: Corpus,
     settings: Mapping[str, Any],
     *,
+    system: str = "adasent",
     vectors: Mapping[str, Path] | None = None,
     rule: str = "random",
     n_folds: int = 10,
@@ -74,7 +80,9 @@ def cross_validate(
     Parameters
     ----------
     settings
-        Keywords of ``AdaSentClassifier``, other than vectors, seed and checkpoint.
+        Keywords of the system's estimator, other than vectors, seed and checkpoint.
+    system
+        A name of :mod:`adasent.systems.registry`.
     vectors
         Files of word vectors, used side by side, by the name that the record shows.
     rule, n_folds
@@ -92,35 +100,33 @@ def cross_validate(
     ------
     The record of each fold in order, and whether it was run now rather than read.
     """
-    from adasent import AdaSentClassifier
+    from adasent.systems.registry import make
 
-    estimator = AdaSentClassifier(**settings)
-    spec = _spec(estimator, vectors or {})
-    tokenizer = cache(get_tokenizer(estimator.tokenizer))  # a text occurs in every fold
+    estimator = make(system, **settings)
+    spec = _spec(system, estimator, vectors or {})
     # Tokenised here for the groups; also warns of odd texts once for all folds.
-    tokens = tokenise(corpus.texts, tokenizer, estimator.max_words)
-    known = {record.key: record for record in read_records(out)} if out is not None else {}
+    tokens = tokenise(corpus.texts, get_tokenizer(estimator.tokenizer), estimator.max_words)
+    known = {_known_key(record): record for record in read_records(out)} if out is not None else {}
     if rule == "official":
         n_folds = 1
     jobs = [
-        _Job(seed, fold, record_key(spec, seed, rule, n_folds, fold.index, corpus.sha256))
+        _Job(seed, fold, _key(spec, seed, rule, n_folds, fold.index, corpus.sha256))
         for seed in seeds
         for fold in make_folds(corpus, rule, n_folds, seed, tokens)
     ]
     pending = list({job.key: job for job in jobs if job.key not in known}.values())
-    together = stack or _stack_size()
-    sources: list[WordVectors] | None = None
+    together = (stack or _stack_size()) if _by_epochs(estimator) else 1
+    chosen: dict[str, Any] | None = None
     records: dict[str, FoldRecord] = {}
     for job in jobs:
         if job.key in known:
             yield known[job.key], False
             continue
         if job.key not in records:
-            if sources is None:  # read once, and only if there is something to run
-                sources = [read_vectors(path) for path in (vectors or {}).values()]
-            chosen = dict(settings) | {"tokenizer": tokenizer, "vectors": sources or None}
+            if chosen is None:  # read once, and only if there is something to run
+                chosen = dict(settings) | _inputs(spec, vectors or {}, corpus, estimator.tokenizer)
             for one in _run(pending[:together], corpus, chosen, spec, rule, n_folds):
-                records[one.key] = one
+                records[_known_key(one)] = one
                 if out is not None:
                     append_record(out, one)
             pending = pending[together:]
@@ -135,10 +141,39 @@ class _Job(NamedTuple):
     key: str
 
 
+def _by_epochs(estimator: Any) -> bool:
+    """Whether it is a network, trained by epochs; the other systems train in one go."""
+    return "validation_fraction" in estimator.get_params(deep=False)
+
+
 def _stack_size() -> int:
     import torch
 
     return MAX_STACK if torch.cuda.is_available() else 1
+
+
+def _inputs(
+    spec: Mapping[str, Any],
+    vectors: Mapping[str, Path],
+    corpus: Corpus,
+    tokenizer: str | Tokenizer,
+) -> dict[str, Any]:
+    """What a system reads beside the texts."""
+    inputs: dict[str, Any] = {}
+    if vectors:
+        inputs["vectors"] = [read_vectors(path) for path in vectors.values()]
+    if spec.get("parser") == _OTHER_TEXTS:
+        inputs["parser"] = _parser(corpus, tokenizer)
+    return inputs
+
+
+def _parser(corpus: Corpus, tokenizer: str | Tokenizer) -> SpanParser:
+    """A parser that has seen none of the texts: how well it knows a text may tell its label."""
+    from adasent.data.parses import treebank
+    from adasent.data.span_parser import SpanParser
+
+    others = treebank().without(corpus.texts)
+    return SpanParser.fit(others.examples(get_tokenizer(tokenizer)))
 
 
 def _run(
@@ -150,10 +185,9 @@ def _run(
     n_folds: int,
 ) -> Iterator[FoldRecord]:
     """Train the jobs as one and test each."""
-    from adasent.estimator import AdaSentClassifier
-    from adasent.neural import fit_together
+    from adasent.systems.registry import make
 
-    estimators = [AdaSentClassifier(**settings | {"random_state": job.seed}) for job in jobs]
+    estimators = [make(spec["system"], **settings | {"random_state": job.seed}) for job in jobs]
     parts = [(take(corpus.texts, j.fold.train), take(corpus.labels, j.fold.train)) for j in jobs]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # told before
@@ -162,21 +196,27 @@ def _run(
         if len(jobs) == 1:
             estimators[0].fit(*parts[0])
         else:
+            from adasent.neural import fit_together
+
             fit_together(estimators, parts)
         seconds = (time.perf_counter() - started) / len(jobs)
         for job, estimator in zip(jobs, estimators, strict=True):
-            if not estimator.history_.interrupted:
+            if not _interrupted(estimator):
                 predicted = estimator.predict(take(corpus.texts, job.fold.test)).tolist()
                 yield _record(
                     estimator, corpus, job, predicted, spec, rule, n_folds, seconds, len(jobs)
                 )
-    if any(estimator.history_.interrupted for estimator in estimators):
+    if any(map(_interrupted, estimators)):
         # A fold cut short is not a result.
         raise KeyboardInterrupt
 
 
+def _interrupted(estimator: Any) -> bool:
+    return _by_epochs(estimator) and bool(estimator.history_.interrupted)
+
+
 def _record(
-    estimator: AdaSentClassifier,
+    estimator: Any,
     corpus: Corpus,
     job: _Job,
     predicted: list[Any],
@@ -186,15 +226,12 @@ def _record(
     seconds: float,
     n_together: int,
 ) -> FoldRecord:
-    import torch
-
     true = take(corpus.labels, job.fold.test)
     # Of the whole corpus: a rare class may be absent from this fold's training part.
     classes = np.unique(np.asarray(corpus.labels)).tolist()
     code = {label: i for i, label in enumerate(classes)}
-    history = estimator.history_
-    assert history.best_epoch is not None
-    n_valid: Any = estimator.training_["n_validation"]
+    by_epochs = _by_epochs(estimator)
+    n_valid: int = estimator.training_.get("n_validation", 0)
     return FoldRecord(
         spec=spec,
         seed=job.seed,
@@ -205,15 +242,14 @@ def _record(
         sha256=corpus.sha256,
         versions={
             "adasent": __version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
+            **estimator.training_["versions"],
             "python": platform.python_version(),
             "platform": platform.platform(),
         },
-        device=_device(n_together),
+        device=_device(n_together) if by_epochs else "cpu",
         seconds=round(seconds, 3),
-        best_epoch=history.best_epoch,
-        history=[_short_row(row) for row in history],
+        best_epoch=estimator.history_.best_epoch if by_epochs else 0,
+        history=[_short_row(row) for row in estimator.history_] if by_epochs else [],
         n_train=len(job.fold.train) - n_valid,
         n_valid=n_valid,
         n_test=len(job.fold.test),
@@ -226,7 +262,7 @@ def _record(
 
 
 def _device(n_together: int) -> str:
-    """What the models were trained on."""
+    """What the networks were trained on."""
     import torch
 
     from adasent.training.loop import default_device
@@ -239,14 +275,29 @@ def _device(n_together: int) -> str:
     return name if n_together == 1 else f"{name}, {n_together} models together"
 
 
-def _spec(estimator: AdaSentClassifier, vectors: Mapping[str, Path]) -> dict[str, Any]:
-    spec = dict(estimator.get_params())
+def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
+    spec = {"system": system, **estimator.get_params(deep=False)}
     for name in ("checkpoint", "verbose", "random_state"):  # these do not describe the model
-        del spec[name]
+        spec.pop(name, None)
     spec["tokenizer"] = tokenizer_name(estimator.tokenizer)
-    # A list, because the order of the files is the order of the columns.
-    spec["vectors"] = [{"name": n, "sha256": _digest(path)} for n, path in vectors.items()]
-    return spec
+    if "vectors" in spec:
+        # A list, because the order of the files is the order of the columns.
+        spec["vectors"] = [{"name": n, "sha256": _digest(path)} for n, path in vectors.items()]
+    elif vectors:
+        raise ConfigError(f"the system {system} reads no word vectors; leave them out")
+    if "parser" in spec and spec["parser"] is None:
+        spec["parser"] = _OTHER_TEXTS
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in spec.items()}
+
+
+def _key(spec: Mapping[str, Any], *rest: Any) -> str:
+    """The key of a record, whether or not its spec says what it did not say in older ones."""
+    said = {n: v for n, v in spec.items() if n not in UNSAID or v != UNSAID[n]}
+    return record_key(said, *rest)
+
+
+def _known_key(record: FoldRecord) -> str:
+    return _key(record.spec, record.seed, record.rule, record.n_folds, record.fold, record.sha256)
 
 
 def _digest(path: Path) -> str:
@@ -257,5 +308,5 @@ def _digest(path: Path) -> str:
 def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the history at six digits; of the gradient flow only the verdict."""
     short = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
-    flow = row["gradient_flow"]  # None where models are trained together
+    flow = row["gradient_flow"]  # None where models are trained together, and of other systems
     return short | {"gradient_flow": flow and flow["verdict"]}

@@ -2,7 +2,9 @@
 
 Two paired tests, each blind where the other is not: McNemar counts only the texts on which the
 systems differ, the bootstrap gives an interval for the difference in accuracy. Answers of all folds
-are pooled, so every text counts once.
+are pooled, so every text counts once. A text that was tested in several runs counts with its share
+of right answers; McNemar's test then becomes what it is a case of, the test that turns the signs of
+the differences by chance.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ MIN_DISCORDANT = 25
 #: What "supported" means: a p-value below this, an interval that covers the rest.
 LEVEL = 0.05
 
-Answers = npt.NDArray[np.bool_] | Sequence[bool]
+#: Draws of a test by chance.
+N_DRAWS = 10_000
+
+Answers = npt.NDArray[np.bool_] | npt.NDArray[np.float64] | Sequence[bool] | Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,13 @@ class McNemar:
     Attributes
     ----------
     n_first, n_second
-        Texts that only the first system, and only the second, has right.
+        Texts that only the first system, and only the second, has right; of several runs, has right
+        more often.
     p
         Two-sided p-value.
     exact
-        True for the binomial test, False for chi-square with continuity correction.
+        True for the binomial test, False for chi-square with continuity correction and for signs
+        turned by chance.
     """
 
     n_first: int
@@ -82,15 +89,19 @@ def compare(first: Answers, second: Answers, *, seed: int = 0) -> Comparison:
     Parameters
     ----------
     first, second
-        (N,) whether each system had each text right, the same texts in the same order.
+        (N,) whether each system had each text right, or how large a share of its runs had; the
+        same texts in the same order.
     """
     return Comparison(mcnemar(first, second), paired_bootstrap(first, second, seed=seed))
 
 
-def mcnemar(first: Answers, second: Answers) -> McNemar:
+def mcnemar(first: Answers, second: Answers, *, seed: int = 0) -> McNemar:
     """McNemar's test: exact below 25 differing texts, chi-square with correction from there."""
-    n_first, n_second, _ = _counts(first, second)
+    gains = _gains(first, second)
+    n_first, n_second = int((gains > 0).sum()), int((gains < 0).sum())
     n = n_first + n_second
+    if not np.isin(gains, (-1, 0, 1)).all():
+        return McNemar(n_first, n_second, _turned_signs(gains, seed), exact=False)
     if n < MIN_DISCORDANT:
         tail = sum(math.comb(n, k) for k in range(min(n_first, n_second) + 1))
         return McNemar(n_first, n_second, min(1.0, 2 * tail / 2**n), exact=True)
@@ -99,20 +110,30 @@ def mcnemar(first: Answers, second: Answers) -> McNemar:
     return McNemar(n_first, n_second, math.erfc(math.sqrt(statistic / 2)), exact=False)
 
 
+def _turned_signs(gains: npt.NDArray[np.float64], seed: int) -> float:
+    """How often signs by chance give a difference as large: two-sided p-value."""
+    sizes, counts = np.unique(np.abs(gains), return_counts=True)
+    kept = np.random.default_rng(seed).binomial(counts, 0.5, size=(N_DRAWS, len(counts)))
+    sums = np.abs((2 * kept - counts) @ sizes)
+    as_large = int((sums >= abs(gains.sum()) - 1e-9).sum())  # the same sum, added otherwise
+    return (1 + as_large) / (1 + N_DRAWS)
+
+
 def paired_bootstrap(
-    first: Answers, second: Answers, *, n_resamples: int = 10_000, seed: int = 0
+    first: Answers, second: Answers, *, n_resamples: int = N_DRAWS, seed: int = 0
 ) -> Bootstrap:
     """Resample the texts with replacement and look at the difference in accuracy each time."""
-    n_first, n_second, n = _counts(first, second)
-    # A text contributes +1, -1 or 0, so a resample is a multinomial draw of how many of each.
-    shares = np.array([n_first, n_second, n - n_first - n_second]) / n
-    draws = np.random.default_rng(seed).multinomial(n, shares, size=n_resamples)
-    differences = (draws[:, 0] - draws[:, 1]) / n
+    gains = _gains(first, second)
+    n = len(gains)
+    # Texts differ by few values, so a resample is a multinomial draw of how many have each.
+    values, counts = np.unique(gains, return_counts=True)
+    draws = np.random.default_rng(seed).multinomial(n, counts / n, size=n_resamples)
+    differences = draws @ values / n
     low, high = np.quantile(differences, [LEVEL / 2, 1 - LEVEL / 2])
     # One is added above and below the line: no finite number of resamples proves a p of zero.
     tails = [1 + int((differences <= 0).sum()), 1 + int((differences >= 0).sum())]
     p = min(1.0, 2 * min(tails) / (n_resamples + 1))
-    return Bootstrap((n_first - n_second) / n, float(low), float(high), p)
+    return Bootstrap(float(gains.mean()), float(low), float(high), p)
 
 
 def wilson(n_right: int, n: int) -> tuple[float, float]:
@@ -165,10 +186,12 @@ def _central_t(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
-def _counts(first: Answers, second: Answers) -> tuple[int, int, int]:
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+def _gains(first: Answers, second: Answers) -> npt.NDArray[np.float64]:
+    """(N,) how much more often the first system has each text right."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or not len(a):
         raise DataError(
             f"expected two equally long rows of answers, got shapes {a.shape} and {b.shape}"
         )
-    return int((a & ~b).sum()), int((b & ~a).sum()), len(a)
+    gains: npt.NDArray[np.float64] = np.round(a - b, 12)  # 0.3 - 0.2 and 0.2 - 0.1 are one value
+    return gains

@@ -20,15 +20,9 @@ from adasent.systems.config import AdaSentConfig
 
 
 class _Beliefs(nn.Module):
-    """Equal belief in every level up to a cap."""
-
-    def __init__(self, cap: int | None = None) -> None:
-        super().__init__()
-        self.cap = cap
+    """Equal belief in every level."""
 
     def forward(self, levels: Tensor, exists: Tensor) -> Tensor:
-        if self.cap is not None:
-            exists = exists & (torch.arange(exists.shape[1], device=exists.device) < self.cap)
         scores = torch.zeros(exists.shape, dtype=levels.dtype, device=levels.device)
         return torch.log_softmax(scores.masked_fill(~exists, float("-inf")), dim=1)
 

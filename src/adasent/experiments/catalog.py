@@ -1,31 +1,42 @@
 """The name of a table or figure and a folder of records in; what there is to show, out.
 
-The folder holds ``table1/SET.json`` (audits), ``table2`` and ``table3`` (stores of runs) and
-``figures/NAME.json`` (data of the figures).
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3`` and ``ablations`` (stores of
+runs), ``figures/NAME.json`` (data of the figures) and ``trees.json`` (how much of each set the
+treebanks hold).
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from adasent.data.audit import Audit, audit
+from adasent.data.parses import treebank
 from adasent.errors import DataError
+from adasent.evaluation.records import FoldRecord
+from adasent.experiments.ablation_table import Ablations, ablation_tables
+from adasent.experiments.cells import Variance, variance
 from adasent.experiments.figure_tables import figure_tables
 from adasent.experiments.figures import FIGURES, check_figure
 from adasent.experiments.paper import paper_sets
 from adasent.experiments.render import Table
+from adasent.experiments.results import Results
 from adasent.experiments.specs import Experiments, SystemSpec
 from adasent.experiments.store import Store
 from adasent.experiments.table1 import table1
 from adasent.experiments.table2 import table2
 from adasent.experiments.table3 import table3
 from adasent.experiments.tasks import Tasks
+from adasent.text.tokenize import get_tokenizer
 
-NAMES = ("table1", "table2", "table3", *FIGURES)
+#: Tables that are stores of runs.
+STORES = ("table2", "table3", "ablations")
+NAMES = ("table1", "table2", "table3", "ablations", *FIGURES)
 
 
 class Catalog:
@@ -53,16 +64,41 @@ class Catalog:
 
     def tables(self, name: str) -> list[Table]:
         """The tables of a name; of a figure, what it shows in words, or nothing without data."""
-        protocol = self.plan.protocol
         if name == "table1":
-            return table1(self._audits(), self.sets)
+            return table1(self.audits, self.sets)
         if name == "table2":
-            return table2(self.store.records(name), self.systems, self.sets, protocol.grouped)
+            return table2(self.results, self.plan.protocol.grouped)
         if name == "table3":
-            rows = [system for system in self.systems if system.table3]
-            return table3(self.store.records(name), rows, self.sets, protocol.n_draws)
+            return table3(self.variance, self.robust_systems, self.sets)
+        if name == "ablations":
+            return ablation_tables(self.ablations, self.sets)
         data = self.figure(name)
         return [] if data is None else figure_tables(data)
+
+    @property
+    def robust_systems(self) -> list[SystemSpec]:
+        """Rows of Table 3."""
+        return [system for system in self.systems if system.table3]
+
+    @cached_property
+    def results(self) -> Results:
+        """Table 2."""
+        return Results(self.records["table2"], self.systems, self.sets)
+
+    @cached_property
+    def variance(self) -> Variance:
+        """Table 3."""
+        return variance(self.records["table3"], self.plan.protocol.n_draws)
+
+    @cached_property
+    def ablations(self) -> Ablations:
+        """What the parts of AdaSent are worth."""
+        return Ablations(self.records["ablations"])
+
+    @cached_property
+    def records(self) -> dict[str, list[FoldRecord]]:
+        """Every run by its table."""
+        return {name: self.store.records(name) for name in STORES}
 
     def figure(self, name: str) -> dict[str, Any] | None:
         """The data of a figure; None where it has not been computed."""
@@ -85,7 +121,29 @@ class Catalog:
             )
             _write_json(self._audit_path(data), found.to_dict())
 
-    def _audits(self) -> dict[str, Audit]:
+    def add_trees(self, tasks: Tasks) -> None:
+        """Look again for the texts of the sets in the treebanks."""
+        tokenizer = get_tokenizer(self.plan.protocol.tokenizer)
+        found = dict(self.trees)
+        for data in self.sets:
+            corpus = tasks.corpus(data)
+            counts = Counter(
+                str(label)
+                for text, label in zip(corpus.texts, corpus.labels, strict=True)
+                if treebank().heights(text, tokenizer(text)) is not None
+            )
+            found[data] = {label: counts[label] for label in map(str, dict.fromkeys(corpus.labels))}
+        _write_json(self.root / "trees.json", found)
+
+    @property
+    def trees(self) -> dict[str, dict[str, int]]:
+        """Texts of each class whose tree the treebanks hold, by set; empty if not looked for."""
+        path = self.root / "trees.json"
+        return _read_json(path) if path.exists() else {}
+
+    @cached_property
+    def audits(self) -> dict[str, Audit]:
+        """What was found in the sets."""
         paths = {data: self._audit_path(data) for data in self.sets}
         return {
             data: Audit.from_dict(_read_json(path)) for data, path in paths.items() if path.exists()

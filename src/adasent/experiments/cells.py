@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,38 +28,41 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Runs:
-    """The records of a cell of Table 2, a fold each, all made in the same way."""
+    """The records of a cell of Table 2, all made in the same way: one for each fold and seed."""
 
     records: tuple[FoldRecord, ...]
 
     @property
-    def n_folds(self) -> int:
-        """How many there should be."""
-        return self.records[0].n_folds
+    def n_runs(self) -> int:
+        """How many there should be: folds, or seeds where the split is official."""
+        first = self.records[0]
+        n_seeds: int = first.spec.get("n_seeds", 1)
+        return first.n_folds * n_seeds
 
     @property
     def complete(self) -> bool:
-        """Whether there is a record for each fold."""
-        return len(self.records) == self.n_folds
+        """Whether they are all here."""
+        return len(self.records) == self.n_runs
 
     def summary(self) -> Summary:
-        """Of the folds; of a single test part the interval is Wilson's."""
+        """Of the runs. Of a single test part the interval is Wilson's: seeds do not vary texts."""
         found = summarise([record.accuracy for record in self.records])
-        if found.n > 1 or not self.complete:
+        first = self.records[0]
+        if first.n_folds > 1 or not self.complete:
             return found
-        record = self.records[0]
-        low, high = wilson(round(record.accuracy * record.n_test), record.n_test)
-        return Summary(1, found.mean, None, low, high)
+        low, high = wilson(round(found.mean * first.n_test), first.n_test)
+        return Summary(found.n, found.mean, found.sd, low, high)
 
-    def answers(self) -> dict[int, bool]:
-        """Whether each text of the corpus was labelled rightly, by its position."""
-        return {
-            position: true == predicted
-            for record in self.records
+    @cached_property
+    def shares(self) -> dict[int, float]:
+        """Of each text of the corpus, by its position: the share of its runs that had it right."""
+        right: dict[int, list[bool]] = defaultdict(list)
+        for record in self.records:
             for position, true, predicted in zip(
                 record.test, record.true, record.predicted, strict=True
-            )
-        }
+            ):
+                right[position].append(true == predicted)
+        return {position: sum(found) / len(found) for position, found in right.items()}
 
 
 def table2_cells(records: Iterable[FoldRecord]) -> dict[Place, Runs]:
@@ -71,21 +75,48 @@ def table2_cells(records: Iterable[FoldRecord]) -> dict[Place, Runs]:
 
 def _latest(rows: list[FoldRecord]) -> tuple[FoldRecord, ...]:
     last = rows[-1]
-    kept = {
-        row.fold: row
-        for row in rows
-        if (row.spec, row.seed, row.sha256, row.n_folds)
-        == (last.spec, last.seed, last.sha256, last.n_folds)
-    }
-    return tuple(kept[fold] for fold in sorted(kept))
+    way = (last.spec, last.sha256, last.n_folds)
+    kept = {(row.fold, row.seed): row for row in rows if (row.spec, row.sha256, row.n_folds) == way}
+    return tuple(kept[run] for run in sorted(kept))
 
 
-def table3_cells(records: Iterable[FoldRecord]) -> dict[tuple[str, str], list[float]]:
-    """Accuracies by system and set, one for each seed; of equal seeds the last record counts."""
-    found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+@dataclass(frozen=True)
+class Variance:
+    """Cells of Table 3: the accuracies of runs that differ in setting and initialisation.
+
+    Attributes
+    ----------
+    scores
+        By system and set, one for each seed.
+    n_runs
+        How many a complete cell has.
+    """
+
+    scores: dict[tuple[str, str], list[float]]
+    n_runs: int
+
+    def summary(self, system: str, data: str) -> Summary | None:
+        """Of a complete cell."""
+        scores = self.scores.get((system, data), [])
+        return summarise(scores) if len(scores) == self.n_runs else None
+
+
+def variance(records: Iterable[FoldRecord], n_runs: int) -> Variance:
+    """Cells of Table 3. Where one was run in several ways, the way of its last record counts."""
+    found: dict[tuple[str, str], list[FoldRecord]] = defaultdict(list)
     for record in records:
-        found[record.spec["system"], record.data][record.seed] = record.accuracy
-    return {place: list(by_seed.values()) for place, by_seed in found.items()}
+        found[record.spec["system"], record.data].append(record)
+    scores = {}
+    for place, rows in found.items():
+        by_seed = {row.seed: row.accuracy for row in rows if _way(row) == _way(rows[-1])}
+        scores[place] = [by_seed[seed] for seed in sorted(by_seed)]
+    return Variance(scores, n_runs)
+
+
+def _way(record: FoldRecord) -> tuple[object, ...]:
+    """How a run of Table 3 was made, but for the setting: each run has its own."""
+    spec = {name: value for name, value in record.spec.items() if name != "settings"}
+    return spec, record.fold, record.n_folds, record.sha256
 
 
 def compare_with_ours(cells: Mapping[Place, Runs], place: Place) -> Comparison | None:
@@ -93,7 +124,7 @@ def compare_with_ours(cells: Mapping[Place, Runs], place: Place) -> Comparison |
     ours, theirs = cells.get(place._replace(system=OURS)), cells.get(place)
     if ours is None or theirs is None or place.system == OURS:
         return None
-    first, second = ours.answers(), theirs.answers()
+    first, second = ours.shares, theirs.shares
     if not (ours.complete and theirs.complete) or first.keys() != second.keys():
         return None
     positions = sorted(first)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import math
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adasent.data import describe
+from adasent.errors import AdaSentWarning, DataError
 from adasent.experiments.figures import (
     PHRASES,
     belief_rows,
@@ -21,7 +27,11 @@ from adasent.experiments.paper import paper, paper_sets
 from adasent.experiments.run import Make, registry_make
 from adasent.experiments.specs import Unit
 from adasent.experiments.tasks import Task, Tasks
+from adasent.persistence import tensor_shapes
 from adasent.runtime.predictor import Predictor, load
+
+#: Words of a phrase that is taken apart: more parts than 36 cannot be read off a picture.
+MAX_PHRASE = 8
 
 
 class Models:
@@ -32,7 +42,7 @@ class Models:
     Parameters
     ----------
     folder
-        Holds a saved model for each set, by its name; those that are not there are trained.
+        Holds a saved model for each set and way to make it; those that are not there are trained.
     make
         From the name of a system and settings to an estimator; None takes the registry's.
     """
@@ -46,11 +56,38 @@ class Models:
     def predictor(self, data: str) -> Predictor:
         """The model of a set."""
         if data not in self._loaded:
-            path = self.folder / data
+            # Named by how it is made, so that one of another recipe is not taken for it.
+            key = self.task("adasent", data).key
+            path = self.folder / f"{data}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
             if not path.exists():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                (self.folder / ".gitignore").write_text("*\n")  # megabytes, and made again at will
                 self.fitted("adasent", data).save(path)
             self._loaded[data] = load(path)
         return self._loaded[data]
+
+    def facts(self, data: str) -> dict[str, Any]:
+        """Which model it is, how large, and how good on the fold that was left out."""
+        task, predictor = self.task("adasent", data), self.predictor(data)
+        texts, labels = task.part(task.test)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # the audit says it
+            predicted = predictor.predict(texts)
+        shapes = tensor_shapes(predictor.network.config)
+        return {
+            "data": data,
+            "fold": task.unit.fold,
+            "n_folds": task.unit.n_folds,
+            "n_test": len(texts),
+            "accuracy": float(np.mean(predicted == np.asarray(labels))),
+            "n_parameters": sum(
+                math.prod(shape)
+                for name, shape in shapes.items()
+                if not name.startswith("embedding.")
+            ),
+            "settings": task.settings[0],
+            "vectors": [source["name"] for source in task.spec.get("vectors", [])],
+        }
 
     def fitted(self, system: str, data: str) -> Any:
         """A system trained on the same part of the set."""
@@ -69,47 +106,88 @@ class Models:
         return self.tasks.task(Unit("table2", system, name, "random", fold, len(folds), seed=0))
 
 
-def compute_figure(name: str, models: Models) -> dict[str, Any]:
-    """The data of a figure, ready for JSON."""
-    return {"figure": name} | _COMPUTE[name](models)
+def compute_figure(name: str, models: Models, phrases: Sequence[str] = ()) -> dict[str, Any]:
+    """The data of a figure, ready for JSON.
+
+    Parameters
+    ----------
+    phrases
+        Of fig-composition, in place of :data:`PHRASES`.
+    """
+    sets = _SETS[name]()
+    found = (
+        compute_composition(models.predictor(sets[0]), phrases)
+        if phrases
+        else _COMPUTE[name](models, sets)
+    )
+    return {"figure": name, "models": [models.facts(data) for data in sets]} | found
 
 
-def _belief(models: Models) -> dict[str, Any]:
+def compute_composition(predictor: Predictor, phrases: Sequence[str]) -> dict[str, Any]:
+    """The data of fig-composition for any phrases and model.
+
+    Raises
+    ------
+    DataError
+        If a phrase has no word or more than 8.
+    """
+    for phrase in phrases:
+        n_words = len(predictor.encoder.tokenizer(phrase))
+        if not 1 <= n_words <= MAX_PHRASE:
+            raise DataError(
+                f"expected a phrase of 1 to {MAX_PHRASE} words, got {n_words} in {phrase!r}"
+            )
+    return {"phrases": [composition_phrase(predictor, phrase) for phrase in phrases]}
+
+
+def _belief(models: Models, sets: Sequence[str]) -> dict[str, Any]:
     rows = []
-    for data in paper_sets():
+    for data in sets:
         task = models.task("adasent", data)
         rows += belief_rows(data, models.predictor(data), task.corpus, task.test)
     return {"rows": rows}
 
 
-def _example(models: Models) -> dict[str, Any]:
-    data = paper()["figures"]["example"]["set"]
+def _example(models: Models, sets: Sequence[str]) -> dict[str, Any]:
+    (data,) = sets
     corpus = models.tasks.corpus(data)
     position = find_example(corpus)
     text, label = corpus.texts[position], corpus.labels[position]
     return example(models.predictor(data), text, label, positive="positive")
 
 
-def _pca(models: Models) -> dict[str, Any]:
+def _pca(models: Models, sets: Sequence[str]) -> dict[str, Any]:
     panels = []
-    for data in paper()["figures"]["pca"]["sets"]:
-        corpus = models.tasks.corpus(data)
+    for data in sets:
+        task = models.task("adasent", data)
+        texts, labels = task.corpus.texts, task.corpus.labels
         features = {
-            "AdaSent": most_believed(models.predictor(data), corpus.texts),
-            "cBoW": pooled_words(models.fitted("cbow", data), corpus.texts),
+            "AdaSent": most_believed(models.predictor(data), texts),
+            "cBoW": pooled_words(models.fitted("cbow", data), texts),
         }
-        panels += [pca_panel(data, name, x, corpus.labels) for name, x in features.items()]
+        panels += [pca_panel(data, name, x, labels, task.test) for name, x in features.items()]
     return {"panels": panels}
 
 
-def _composition(models: Models) -> dict[str, Any]:
-    predictor = models.predictor(paper()["figures"]["example"]["set"])
-    return {"phrases": [composition_phrase(predictor, phrase) for phrase in PHRASES]}
+def _composition(models: Models, sets: Sequence[str]) -> dict[str, Any]:
+    (data,) = sets
+    return compute_composition(models.predictor(data), PHRASES)
 
 
-_COMPUTE: dict[str, Callable[[Models], dict[str, Any]]] = {
+def _example_set() -> tuple[str, ...]:
+    return (paper()["figures"]["example"]["set"],)
+
+
+_COMPUTE: dict[str, Callable[[Models, Sequence[str]], dict[str, Any]]] = {
     "fig-belief": _belief,
     "fig-example": _example,
     "fig-pca": _pca,
     "fig-composition": _composition,
+}
+#: Whose models a figure needs.
+_SETS: dict[str, Callable[[], Sequence[str]]] = {
+    "fig-belief": paper_sets,
+    "fig-example": _example_set,
+    "fig-pca": lambda: paper()["figures"]["pca"]["sets"],
+    "fig-composition": _example_set,
 }

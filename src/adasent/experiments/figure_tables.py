@@ -54,16 +54,17 @@ def _pca(data: Mapping[str, Any]) -> list[Table]:
         (
             Cell(panel["data"]),
             Cell(panel["system"]),
-            Cell(str(len(panel["points"]))),
+            Cell(str(panel["n"])),
             *(Cell(f"{100 * share:.1f}") for share in panel["explained"]),
+            Cell(str(panel["n_unseen"])),
             Cell(f"{100 * panel['separated']:.1f}"),
         )
         for panel in data["panels"]
     )
-    head = ("Set", "system", "texts", "1st %", "2nd %", "separated %")
+    head = ("Set", "system", "texts", "1st %", "2nd %", "unseen", "separated %")
     notes = (
-        "1st, 2nd: share of the variance. separated: texts that are nearest to the centre of "
-        "their own class in the plane of the two components.",
+        "1st, 2nd: share of the variance. separated: texts not seen in training that are nearest "
+        "to the centre of their own class in the plane of the two components.",
     )
     return [Table("fig-pca", "Principal components of the sentences", head, rows, notes)]
 

@@ -26,6 +26,10 @@ from adasent.runtime.arrays import Doubles
 from adasent.runtime.predictor import Predictor
 
 FIGURES = ("fig-belief", "fig-example", "fig-pca", "fig-composition")
+#: Words of a sentence that fig-belief quotes: enough to find it again by its position.
+_N_QUOTED = 5
+#: Points of a panel of fig-pca; more would hide each other.
+_MAX_POINTS = 2_000
 #: Phrases of fig-composition: the paper's length, and up to 8 words.
 PHRASES = ("not very good", "an ambition to say something about its subjects")
 
@@ -62,7 +66,7 @@ def belief_rows(
             {
                 "data": data,
                 "position": position,
-                "text": " ".join(trace.tokens),
+                "text": _quote(trace.tokens),
                 "beliefs": _short(trace.beliefs),
             }
         )
@@ -118,21 +122,35 @@ def pooled_words(estimator: Any, texts: Sequence[str]) -> Doubles:
     return np.stack([pool(table[ids], axis=0) for ids in estimator.encoder_(texts)])
 
 
-def pca_panel(data: str, system: str, features: Doubles, labels: Sequence[Label]) -> dict[str, Any]:
-    """The first two principal components of (N, D) features, and how far classes stand apart."""
+def pca_panel(
+    data: str, system: str, features: Doubles, labels: Sequence[Label], unseen: Indices
+) -> dict[str, Any]:
+    """The first two principal components of (N, D) features, and how far classes stand apart.
+
+    Parameters
+    ----------
+    unseen
+        Positions of the texts that the model was not trained on. ``separated`` is the share of
+        these that are nearest to the centre of their own class, a centre being that of all others.
+    """
     points, explained = principal_components(features)
     classes = list(dict.fromkeys(labels))
     codes = np.array([classes.index(label) for label in labels])
-    centres = np.stack([points[codes == i].mean(axis=0) for i in range(len(classes))])
-    distances = ((points[:, None] - centres) ** 2).sum(axis=2)
+    seen = np.ones(len(codes), dtype=bool)
+    seen[unseen] = False
+    centres = np.stack([points[seen & (codes == i)].mean(axis=0) for i in range(len(classes))])
+    distances = ((points[~seen, None] - centres) ** 2).sum(axis=2)
+    drawn = np.random.default_rng(0).permutation(len(codes))[:_MAX_POINTS]
     return {
         "data": data,
         "system": system,
+        "n": len(codes),
+        "n_unseen": int((~seen).sum()),
         "classes": classes,
-        "codes": "".join(map(str, codes.tolist())) if len(classes) <= 10 else codes.tolist(),
-        "points": [[float(f"{x:.4g}"), float(f"{y:.4g}")] for x, y in points.tolist()],
+        "codes": codes[drawn].tolist(),
+        "points": [[float(f"{x:.3g}"), float(f"{y:.3g}")] for x, y in points[drawn].tolist()],
         "explained": _short(explained),
-        "separated": float((distances.argmin(axis=1) == codes).mean()),
+        "separated": float((distances.argmin(axis=1) == codes[~seen]).mean()),
     }
 
 
@@ -191,6 +209,11 @@ def check_figure(name: str, values: Any) -> Mapping[str, Any]:
 
 def _letters(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalpha())
+
+
+def _quote(tokens: Sequence[str]) -> str:
+    """The first words; the whole text stays with its distributor."""
+    return " ".join(tokens[:_N_QUOTED]) + (" …" if len(tokens) > _N_QUOTED else "")
 
 
 def _short(values: Any) -> list[float]:

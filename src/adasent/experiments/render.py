@@ -29,6 +29,8 @@ class Table:
         Sentences below the table.
     n_missing
         Cells that should hold a figure of ours and have no records.
+    of_words
+        Whether cells hold sentences rather than figures: these stand to the left.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     n_missing: int = 0
+    of_words: bool = False
 
 
 def render(table: Table, form: str) -> str:
@@ -45,12 +48,13 @@ def render(table: Table, form: str) -> str:
 
 
 def to_text(table: Table) -> str:
-    """Columns lined up by spaces; the first to the left, the others to the right."""
+    """Columns lined up by spaces; the first to the left, figures to the right."""
     lines = [table.columns, *([cell.text for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+    align = str.ljust if table.of_words else str.rjust
     body = [
-        "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
+        "  ".join([first.ljust(widths[0]), *map(align, rest, widths[1:])]).rstrip()
         for first, *rest in lines
     ]
     return "\n".join([table.title, "", body[0], rule, *body[1:], "", *table.notes]).rstrip() + "\n"
@@ -62,7 +66,8 @@ def to_markdown(table: Table) -> str:
     def row(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
-    marks = [":--", *["--:"] * (len(table.columns) - 1)]
+    side = ":--" if table.of_words else "--:"
+    marks = [":--", *[side] * (len(table.columns) - 1)]
     body = [row([f"**{c.text}**" if c.bold else c.text for c in cells]) for cells in table.rows]
     notes = [line for note in table.notes for line in ("", note)]
     return (
@@ -105,11 +110,12 @@ def to_latex(table: Table) -> str:
         for cells in table.rows
     ]
     caption = " ".join([f"{table.title}.", *table.notes])
+    side = "l" if table.of_words else "r"
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
-            rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
+            rf"\begin{{tabular}}{{l{side * (len(table.columns) - 1)}}}",
             r"\toprule",
             row([_tex(column) for column in table.columns]),
             r"\midrule",
@@ -145,9 +151,10 @@ def to_html(table: Table) -> str:
         for r in table.rows
     ]
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
+    kind = "words" if table.of_words else "table"
     return "\n".join(
         [
-            f'<figure class="table" id="{html.escape(table.name, quote=True)}">',
+            f'<figure class="{kind}" id="{html.escape(table.name, quote=True)}">',
             "<table>",
             f"<caption>{html.escape(table.title)}</caption>",
             f"<thead>{row('th', [html.escape(column) for column in table.columns])}</thead>",

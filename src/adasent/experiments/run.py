@@ -25,6 +25,7 @@ from adasent.evaluation.records import FoldRecord
 from adasent.experiments.specs import Unit
 from adasent.experiments.store import Store
 from adasent.experiments.tasks import Task, Tasks
+from adasent.systems import registry
 
 #: Columns of a training history that a record keeps.
 _KEPT = ("epoch", "train_loss", "valid_loss", "valid_accuracy")
@@ -88,9 +89,17 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
     Parameters
     ----------
     make
-        From the name of a system and settings to an estimator; None takes the registry's.
+        From the name of a system and settings to an estimator; None is :func:`make_estimator`.
     """
-    make = registry_make if make is None else make
+
+    def new(setting: dict[str, Any]) -> Estimator:
+        made: Estimator
+        if make is None:
+            made = make_estimator(task, setting)
+        else:
+            made = make(task.system, **(task.common | setting))
+        return made
+
     started = time.perf_counter()
     train, dev, test = (task.part(part) for part in (task.train, task.dev, task.test))
     trials: list[Trial] = []
@@ -101,14 +110,14 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
         warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)
         warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
         for setting in task.settings:
-            estimator = make(task.unit.system, **(task.common | setting))
+            estimator = new(setting)
             trials.append(_try(estimator, train, dev))
             if best is None or trials[-1].accuracy > trials[chosen].accuracy:
                 best, chosen = estimator, len(trials) - 1
         assert best is not None
         early = stops_early(best)
         if not early:
-            best = make(task.unit.system, **(task.common | task.settings[chosen]))
+            best = new(task.settings[chosen])
             best.fit([*train[0], *dev[0]], [*train[1], *dev[1]])
         seconds = time.perf_counter() - started
         predicted = best.predict(test[0]).tolist()
@@ -213,10 +222,18 @@ def _try(
 
 def registry_make(system: str, **settings: Any) -> Estimator:
     """An estimator of a registered system."""
-    from adasent.systems import registry
-
     made: Estimator = registry.make(system, **settings)
     return made
+
+
+def make_estimator(task: Task, setting: dict[str, Any]) -> Any:
+    """The task's system, or variant of it, with one of its settings; not fitted."""
+    settings = task.common | setting
+    if task.network is None:
+        return registry_make(task.system, **settings)
+    from adasent.experiments.ablations import make_ablation  # which needs torch
+
+    return make_ablation(task.network, **settings)
 
 
 def _device(estimator: Estimator) -> str:

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
-from adasent.evaluation.records import FoldRecord
-from adasent.evaluation.summary import Summary, summarise
-from adasent.experiments.cells import OURS, table3_cells
+from adasent.experiments.cells import OURS, Variance
 from adasent.experiments.paper import paper_variance
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.specs import SystemSpec
 from adasent.experiments.wording import EMPTY, MISSING, columns, mean_and_sd, missing_note
 
 
-def table3(
-    records: Iterable[FoldRecord], systems: Sequence[SystemSpec], sets: Sequence[str], n_runs: int
-) -> list[Table]:
-    """Mean and spread over settings and initialisations.
-
-    Parameters
-    ----------
-    n_runs
-        How many a cell should have.
-    """
-    found = table3_cells(records)
+def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) -> list[Table]:
+    """Mean and spread over settings and initialisations."""
+    n_runs = found.n_runs
     summaries = {
-        place: summarise(scores) for place, scores in found.items() if len(scores) == n_runs
+        (system.name, data): summary
+        for system in systems
+        for data in sets
+        if (summary := found.summary(system.name, data)) is not None
     }
     best = {
-        data: max(
-            (summaries[s.name, data].mean for s in systems if (s.name, data) in summaries),
-            default=None,
-        )
+        data: max((one.mean for (_, where), one in summaries.items() if where == data), default=0.0)
         for data in sets
     }
     rows, n_missing = [], 0
@@ -45,7 +35,7 @@ def table3(
                 row.append(Cell(mean_and_sd(summary, 2), bold=summary.mean == best[data]))
                 continue
             n_missing += 1
-            n_found = len(found.get((system.name, data), []))
+            n_found = len(found.scores.get((system.name, data), []))
             row.append(Cell(f"{n_found} of {n_runs} runs") if n_found else MISSING)
         rows.append(tuple(row))
     notes = [
@@ -53,7 +43,7 @@ def table3(
         "a setting and an initialisation of its own."
     ]
     notes += missing_note(n_missing, len(systems) * len(sets), "cells")
-    notes += _robustness(summaries, systems, sets)
+    notes += _robustness(found, systems, sets)
     return [
         Table(
             "table3",
@@ -66,25 +56,24 @@ def table3(
     ]
 
 
-def _robustness(
-    summaries: Mapping[tuple[str, str], Summary],
-    systems: Sequence[SystemSpec],
-    sets: Sequence[str],
-) -> list[str]:
+def _robustness(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) -> list[str]:
     """On how many sets AdaSent has a higher mean or a smaller spread than each rival."""
     rivals = [system for system in systems if system.name != OURS]
-    names = [OURS, *(rival.name for rival in rivals)]
-    if not rivals or any((name, data) not in summaries for name in names for data in sets):
+    outcomes = [
+        [more_robust(found, rival.name, data) for rival in rivals] for data in sets if rivals
+    ]
+    if not outcomes or any(one is None for row in outcomes for one in row):
         return []
-    n_sets = sum(
-        all(
-            summaries[OURS, data].mean > summaries[rival.name, data].mean
-            or (summaries[OURS, data].sd or 0) < (summaries[rival.name, data].sd or 0)
-            for rival in rivals
-        )
-        for data in sets
-    )
+    n_sets = sum(map(all, outcomes))
     return [
         f"AdaSent has a higher mean or a smaller spread than each rival on {n_sets} of "
         f"{len(sets)} sets."
     ]
+
+
+def more_robust(found: Variance, rival: str, data: str) -> bool | None:
+    """Whether AdaSent has a higher mean or a smaller spread; None where a cell is missing."""
+    ours, theirs = found.summary(OURS, data), found.summary(rival, data)
+    if ours is None or theirs is None:
+        return None
+    return ours.mean > theirs.mean or (ours.sd or 0) < (theirs.sd or 0)

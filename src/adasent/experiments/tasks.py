@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from adasent.data import (
 )
 from adasent.data.corpus import Indices, Label, take
 from adasent.data.derived import vector_digest, vector_file
+from adasent.data.parses import WITH_TREEBANK, treebank, treebank_parser
+from adasent.data.span_parser import SpanParser
+from adasent.data.trees import Treebank
 from adasent.evaluation.crossval import make_folds
 from adasent.evaluation.records import record_key
 from adasent.experiments.specs import Experiments, Setting, Unit, experiments
+from adasent.systems import registry
 from adasent.text.tokenize import get_tokenizer
 from adasent.text.vectors import WordVectors, read_vectors
 
@@ -43,6 +47,8 @@ class Task:
         word vectors and epochs.
     spec
         For the record.
+    system, network
+        Names of the system and, of an ablation, of the network in place of the system's.
     """
 
     unit: Unit
@@ -53,6 +59,8 @@ class Task:
     settings: list[Setting]
     common: dict[str, Any]
     spec: dict[str, Any]
+    system: str
+    network: str | None = None
 
     @property
     def key(self) -> str:
@@ -67,6 +75,14 @@ class Task:
         return take(self.corpus.texts, positions), take(self.corpus.labels, positions)
 
 
+class Trees(NamedTuple):
+    """Where the parse trees of a set come from."""
+
+    parser: SpanParser
+    treebank: Treebank | None
+    source: str
+
+
 class Tasks:
     """Makes tasks; keeps corpora, folds and vectors for the next one.
 
@@ -76,13 +92,23 @@ class Tasks:
         Protocol and systems; None takes the packaged ones.
     read
         From the name of a set to its corpus.
+    defaults
+        From the name of a system to the settings it has when none is given.
     """
 
     def __init__(
-        self, plan: Experiments | None = None, read: Callable[[str], Corpus] = load
+        self,
+        plan: Experiments | None = None,
+        read: Callable[[str], Corpus] = load,
+        defaults: Callable[[str], dict[str, Any]] = registry.defaults,
     ) -> None:
         self.plan = experiments() if plan is None else plan
         self._read = read
+        self._defaults = cache(defaults)
+        self._file = cache(vector_file)
+        self._source = cache(self._read_source)
+        self._described = cache(self._describe)
+        self._trees = cache(self._make_trees)
         self._corpora: dict[str, Corpus] = {}
         self._folds: dict[tuple[str, str], list[Fold]] = {}
 
@@ -95,10 +121,16 @@ class Tasks:
         kept, aside = held_out(labels, protocol.dev_fraction, protocol.fold_seed, texts=texts)
         common: dict[str, Any] = {"tokenizer": protocol.tokenizer, "random_state": unit.seed}
         described: list[dict[str, str]] = []
-        if plan.systems[unit.system].vectors:
+        system = plan.row(unit)
+        if system.vectors:
             common |= {"epochs": protocol.epochs, "patience": protocol.patience}
-            common["vectors"] = self._sources or None
-            described = self._described
+            names = plan.vectors(unit)
+            common["vectors"] = [self._source(name) for name in names] or None
+            described = [self._described(name) for name in names]
+        trees = None
+        if system.trees:
+            trees = self._trees(unit.data)
+            common |= {"parser": trees.parser, "treebank": trees.treebank}
         return Task(
             unit,
             corpus,
@@ -107,7 +139,9 @@ class Tasks:
             fold.test,
             plan.settings(unit),
             common,
-            plan.spec(unit, described),
+            plan.spec(unit, self._defaults(system.name), described, trees and trees.source),
+            system.name,
+            plan.ablations[unit.system].network if unit.table == "ablations" else None,
         )
 
     def folds(self, data: str, rule: str) -> list[Fold]:
@@ -127,22 +161,20 @@ class Tasks:
             self._corpora[data] = self._read(data)
         return self._corpora[data]
 
-    @cached_property
-    def _files(self) -> list[Path]:
-        names = self.plan.protocol.vectors
-        return [vector_file(n) for n in names]
+    def _make_trees(self, data: str) -> Trees:
+        tokenizer = self.plan.protocol.tokenizer
+        if data in WITH_TREEBANK:
+            return Trees(treebank_parser(tokenizer), treebank(), "treebank, else span parser")
+        others = treebank().without(self.corpus(data).texts)
+        parser = SpanParser.fit(others.examples(get_tokenizer(tokenizer)))
+        return Trees(parser, None, "span parser fitted on other texts")
 
-    @cached_property
-    def _described(self) -> list[dict[str, str]]:
-        """Name and digest of the files; of a user's file its bare name, for folders differ."""
-        return [
-            {"name": Path(name).name, "sha256": _digest(name, path)}
-            for name, path in zip(self.plan.protocol.vectors, self._files, strict=True)
-        ]
+    def _describe(self, name: str) -> dict[str, str]:
+        """Name and digest of a file; of a user's file its bare name, for folders differ."""
+        return {"name": Path(name).name, "sha256": _digest(name, self._file(name))}
 
-    @cached_property
-    def _sources(self) -> list[WordVectors]:
-        return [read_vectors(path) for path in self._files]
+    def _read_source(self, name: str) -> WordVectors:
+        return read_vectors(self._file(name))
 
 
 def protocol_folds(

@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from adasent.errors import AdaSentWarning
 from adasent.evaluation.records import FoldRecord
-from adasent.experiments.run import Trial, make_record
+from adasent.experiments.run import Trial, make_estimator, make_record
 from adasent.experiments.specs import Unit
 from adasent.experiments.store import Store
 from adasent.experiments.tasks import Task, Tasks
 from adasent.neural import Encoded, NeuralClassifier, network_settings
-from adasent.systems import registry
 from adasent.training.config import TrainingConfig
 from adasent.training.loop import default_device, train
 
@@ -33,12 +33,14 @@ class TextsOnce:
     """Encodes the texts of a fold for the first system that asks, and keeps them for the others."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, int, int], Encoded] = {}
+        self._kept: dict[tuple[str, str, tuple[str, ...], int, int], Encoded] = {}
 
     def __call__(self, estimator: NeuralClassifier, task: Task) -> Encoded:
-        key = task.unit.data, task.unit.rule, task.unit.fold, task.unit.seed
+        unit = task.unit
+        names = tuple(one["name"] for one in task.spec["vectors"])
+        key = unit.data, unit.rule, names, unit.fold, unit.seed
         if key not in self._kept:
-            if not any(known[:2] == key[:2] for known in self._kept):
+            if not any(known[:3] == key[:3] for known in self._kept):
                 self._kept.clear()  # of the set before
             encoded = estimator._encode(*task.part(task.train), validation=task.part(task.dev))
             self._kept[key] = encoded
@@ -96,11 +98,7 @@ def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)
         estimators: list[list[NeuralClassifier]] = [
-            [
-                registry.make(task.unit.system, **(task.common | setting))
-                for setting in task.settings
-            ]
-            for task in group
+            [make_estimator(task, setting) for setting in task.settings] for task in group
         ]
         for row in estimators:
             _check_settings(row)
@@ -124,11 +122,16 @@ def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
             trials = [_trial(estimator, seconds / len(row)) for estimator in row]
             chosen = max(range(len(row)), key=lambda j: (trials[j].accuracy, -j))
             predicted = row[chosen].predict(task.part(task.test)[0]).tolist()
-            device = f"{default_device()}, {len(flat)} models together"
+            device = f"{_device_name()}, {len(flat)} models together"
             records.append(
                 make_record(task, trials, chosen, predicted, seconds=seconds, device=device)
             )
     return records
+
+
+def _device_name() -> str:
+    device = default_device()
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _check_settings(row: list[NeuralClassifier]) -> None:

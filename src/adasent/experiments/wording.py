@@ -61,3 +61,22 @@ def p_value(p: float) -> str:
 def missing_note(n_missing: int, n: int, what: str) -> list[str]:
     """A sentence on what has no records, if anything."""
     return [f"{n_missing} of {n} {what} have no or not all records."] if n_missing else []
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``; ``none`` of nothing."""
+    if not words:
+        return "none"
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 set``, ``2,000 sets``."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def span(values: Sequence[float], digits: int = 1) -> str:
+    """``0.3 to 1.2``, or the one value if they look alike."""
+    low, high = (minus(f"{value:.{digits}f}") for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""Texts of one length in; what each of their units and words contributed to each class, out.
+"""Texts in; what each of their units and words contributed to each class, out.
 
 The mixture over levels is exact. Inside a level, pooling and classifier are not additive; there a
 score is an estimate by this method, which `docs/explanations.md` tests:
@@ -21,123 +21,131 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
 from adasent.explain.credit import Credit, credit_numpy
 from adasent.explain.gradients import level_gradients
+from adasent.explain.places import Places
+from adasent.explain.pyramids import grow
 from adasent.runtime.arrays import Doubles, Floats, Ints
+from adasent.runtime.consensus import beliefs, consensus
+from adasent.runtime.levels import LevelHead
 from adasent.runtime.network import Network, _normalised
-from adasent.runtime.pyramid import Level, build_level, pool_level
 from adasent.runtime.words import Words
-from adasent.text.batch import n_cells
+
+#: Units classified at a time.
+CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What B texts of T words owe to their parts. Cells are units, level after level.
+    """What a batch of B texts owes to its parts, text after text; see :class:`Places`.
 
     Attributes
     ----------
     gates
-        (B, cells from the second level up, 3).
+        (n_cells - n_words, 3).
     beliefs, votes
-        (B, T) and (B, T, C): belief in each level, and its probabilities of the classes.
+        (n_words,) and (C, n_words): belief in each level, and its probabilities of the classes.
     probabilities
         (B, C) the consensus.
     unit_votes
-        (B, cells, C) probabilities of the classes by each unit alone.
+        (C, n_cells) probabilities of the classes by each unit alone.
     unit_scores, word_scores
-        (B, cells, C) and (B, T, C).
+        (C, n_cells) and (C, n_words).
     starts, stops
-        (B, cells) the core of each unit.
+        (n_cells,) the core of each unit.
     """
 
+    places: Places
     gates: Floats
     beliefs: Doubles
     votes: Doubles
     probabilities: Doubles
     unit_votes: Doubles
-    unit_scores: Floats | Doubles
+    unit_scores: Doubles
     word_scores: Doubles
     starts: Ints
     stops: Ints
 
 
-def attribute(network: Network, words: Words, which: Ints, empty: Doubles) -> Attribution:
-    """Explain texts of one length.
+class Attributor:
+    """Explains the texts of a call, batch by batch.
 
     Parameters
     ----------
-    words, which
-        Units of the distinct words, and (B, T) which of them each word of a text is.
+    words
+        The distinct words of the call.
     empty
-        (C,) probabilities of a text without a word.
+        Which of them stands for a text without a word.
+    cells
+        :mod:`adasent.pyramid.cells`, or None for plain numpy.
     """
-    n_texts, n_words = which.shape
-    grown, cells = _pyramids(network, words, which)
-    head, size = network.head, network.config.hidden_size
-    flat = grown.levels.reshape(-1, size)
-    scores = head.scores(flat).reshape(n_words, n_texts)
-    beliefs = np.exp(scores - scores.max(axis=0))
-    beliefs /= beliefs.sum(axis=0)
-    votes = np.exp(head.log_probs(flat)).T.reshape(n_words, n_texts, -1)
-    probabilities = _normalised(np.einsum("tb,tbc->bc", beliefs, votes))
-    unit_votes = np.exp(head.log_probs(grown.units.reshape(-1, size))).T
-    unit_votes = unit_votes.reshape(-1, n_texts, votes.shape[2]).swapaxes(0, 1)
 
-    gradients = level_gradients(head, grown.levels, beliefs, votes)
-    found = _credit(cells)(*grown, gradients, maximum=network.composition.maximum)
-    alone = (unit_votes[:, :n_words] - empty) / n_words
-    return Attribution(
-        grown.gates.swapaxes(0, 1),
-        beliefs.T,
-        votes.swapaxes(0, 1),
-        probabilities,
-        unit_votes,
-        _with_last(found.units) if n_words > 1 else alone,
-        alone + (1 - 1 / n_words) * _with_last(found.words),
-        found.starts,
-        found.stops,
-    )
+    def __init__(
+        self, network: Network, words: Words, empty: int, cells: ModuleType | None
+    ) -> None:
+        self._network = network
+        self._words = words
+        self._cells = cells
+        votes = _votes(network.head, words.units)
+        self._alone = votes - votes[:, empty : empty + 1]  # (C, m)
+
+    def __call__(self, lengths: Ints, which: Ints) -> Attribution:
+        """Explain a batch.
+
+        Parameters
+        ----------
+        lengths, which
+            (B,) words of each text, longest first, and which of the distinct words each is, text
+            after text.
+        """
+        head, composition = self._network.head, self._network.composition
+        places = Places.of(lengths)
+        in_rows = np.empty_like(which)
+        in_rows[places.words] = which
+        grown = grow(self._words, in_rows, places, composition, self._cells)
+        firsts = places.first_word[:-1]
+        levels = head.normalise(grown.levels)
+        belief = beliefs(head.scores(levels)[places.words], firsts)
+        log_votes = head.log_probs(levels)
+        mixed = consensus(belief, log_votes[:, places.words], firsts)
+        probabilities = _normalised(mixed.T)
+
+        votes = np.exp(log_votes)
+        belief_in_rows = np.empty_like(belief)
+        belief_in_rows[places.words] = belief
+        p = probabilities.T[:, places.text]
+        gradients = level_gradients(head, grown.levels, belief_in_rows, votes, p)
+        found = _credit(self._cells)(grown, places, gradients, maximum=composition.maximum)
+        n_words = np.repeat(lengths, lengths)
+        alone = self._alone[:, which] / n_words
+        unit_scores = _with_last(found.units)
+        single = lengths == 1
+        unit_scores[:, places.first_unit[:-1][single]] = alone[:, firsts[single]]
+        above = places.units[places.units >= len(which)] - len(which)
+        return Attribution(
+            places,
+            grown.gates[above],
+            belief,
+            votes[:, places.words],
+            probabilities,
+            _votes(head, grown.units)[:, places.units],
+            unit_scores,
+            alone + (1 - 1 / n_words) * _with_last(found.words),
+            found.starts,
+            found.stops,
+        )
 
 
-class _Pyramids(NamedTuple):
-    """Every unit of B texts, cells and levels first: each level lies as the runtime builds it."""
-
-    units: Floats  # (cells, B, D)
-    levels: Floats  # (T, B, D) pooled
-    gates: Floats  # (cells from the second level up, B, 3)
-
-
-def _pyramids(network: Network, words: Words, which: Ints) -> tuple[_Pyramids, ModuleType | None]:
-    """The pyramids of the texts, and the compiled passes where they were used."""
-    n_texts, n_words = which.shape
-    composition, size = network.composition, network.config.hidden_size
-    counts = np.full(n_words, n_texts, dtype=np.int64)
-    cells = network.compiler.cells(composition, np.full(n_texts, n_words, dtype=np.int64))
-    n_rows = n_cells(n_words) * n_texts
-    levels = np.empty((n_words * n_texts, size), dtype=np.float32)
-    units = np.empty((n_rows, size), dtype=np.float32)
-    gates = np.empty((n_rows - n_words * n_texts, 3), dtype=np.float32)
-    rows = which.T.ravel()
-    below, product = words.units[rows], words.products[rows]
-    units[: len(rows)] = below
-    pool_level(below, counts, levels[:n_texts], composition, cells)
-    buffer = np.empty_like(product)
-    first, last = 0, len(rows)
-    for t in range(1, n_words):
-        if t > 1:
-            product = np.matmul(below, composition.matrix, out=buffer[: len(below)])
-        first, last = last, last + len(below) - n_texts
-        gate = gates[first - len(rows) : last - len(rows)]
-        level = Level(units[first:last], gate)
-        pooled = levels[t * n_texts : (t + 1) * n_texts]
-        build_level(below, product, counts[t - 1 :], level, pooled, composition, cells)
-        below = level.units
-    made = _Pyramids(*(part.reshape(-1, n_texts, part.shape[1]) for part in (units, levels, gates)))
-    return made, cells
+def _votes(head: LevelHead, units: Floats) -> Doubles:
+    """(n, D) -> (C, n) what the classifier says of each unit alone; so many as fit in a cache."""
+    found = np.empty((len(head.tensors["classifier.out.weight"]), len(units)))
+    for first in range(0, len(units), CHUNK):
+        here = slice(first, first + CHUNK)
+        np.exp(head.log_probs(head.normalise(units[here])), out=found[:, here])
+    return found
 
 
 def _credit(cells: ModuleType | None) -> Callable[..., Credit]:
@@ -148,6 +156,9 @@ def _credit(cells: ModuleType | None) -> Callable[..., Credit]:
     return credit_numba
 
 
-def _with_last(scores: Floats) -> Floats:
-    """(..., C - 1) -> (..., C): the scores of a unit or word sum to 0 over the classes."""
-    return np.concatenate([scores, -scores.sum(axis=-1, keepdims=True)], axis=-1)
+def _with_last(scores: Floats) -> Doubles:
+    """(C - 1, n) -> (C, n): the scores of a unit or word sum to 0 over the classes."""
+    found = np.empty((len(scores) + 1, scores.shape[1]))
+    found[:-1] = scores
+    np.negative(found[:-1].sum(axis=0), out=found[-1])
+    return found

@@ -1,83 +1,118 @@
 """What units and words brought to the pooled levels of their texts, in numpy.
 
 The derivative of a class's probability by a dimension of a pooled level is given to the unit that
-the dimension was pooled from, and carried down the gates to the words: a unit hands on to each of
-its children that child's share of it (:mod:`adasent.explain.spans`).
+the dimension was pooled from, and shared among the words by what the unit is made of
+(:mod:`adasent.explain.spans`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from adasent.explain.places import Places
+from adasent.explain.pyramids import Pyramids
 from adasent.explain.spans import cores, span_levels
 from adasent.runtime.arrays import Floats, Ints
+from adasent.runtime.cells import pool_numpy
 
 #: Units so close below a maximum own a part of it. Copies of one word are that close, and which of
 #: them is the largest would be decided by rounding.
-NEAR = 0.1
+NEAR = np.float32(0.1)
+
+#: Levels of a batch are worked on together up to so many weights of words in units.
+STRETCH = 2**20
 
 
 class Credit(NamedTuple):
-    """Scores in the text, for K classes, and the cores of the units."""
+    """Scores in the text, for K classes, and the cores of the units; all text after text."""
 
-    units: Floats  # (B, cells, K) derivative times difference from the mean of the words
-    words: Floats  # (B, T, K)
-    starts: Ints  # (B, cells) first word of a unit's core
-    stops: Ints  # (B, cells) the word after its last
+    units: Floats  # (K, n_cells) derivative times difference from the mean of the words
+    words: Floats  # (K, n_words)
+    starts: Ints  # (n_cells,) first word of a unit's core
+    stops: Ints  # (n_cells,) the word after its last
 
 
-def empty_credit(n_texts: int, n_cells: int, n_words: int, n_kept: int) -> Credit:
-    """Arrays to be filled."""
+def empty_credit(n_kept: int, places: Places) -> Credit:
+    """Arrays to be filled; words have nothing yet."""
+    n_cells, n_words = len(places.units), len(places.words)
     return Credit(
-        np.empty((n_texts, n_cells, n_kept), dtype=np.float32),
-        np.empty((n_texts, n_words, n_kept), dtype=np.float32),
-        np.empty((n_texts, n_cells), dtype=np.int64),
-        np.empty((n_texts, n_cells), dtype=np.int64),
+        np.empty((n_kept, n_cells), dtype=np.float32),
+        np.zeros((n_kept, n_words), dtype=np.float32),
+        np.empty(n_cells, dtype=np.int64),
+        np.empty(n_cells, dtype=np.int64),
     )
 
 
-def credit_numpy(
-    units: Floats, levels: Floats, gates: Floats, gradients: Floats, *, maximum: bool
-) -> Credit:
+def credit_numpy(pyramids: Pyramids, places: Places, gradients: Floats, *, maximum: bool) -> Credit:
     """Give every unit and word its due.
 
     Parameters
     ----------
-    units
-        (cells, B, D) level after level.
-    levels
-        (T, B, D) pooled.
-    gates
-        (cells from the second level up, B, 3).
     gradients
-        (K, T, B, D) derivatives of K probabilities by the pooled levels.
+        (K, n_words, D) derivatives of K probabilities by the pooled levels.
     maximum
         Whether levels were pooled by maximum rather than mean.
     """
-    n_kept, n_words, n_texts, _ = gradients.shape
-    n_cells = len(units)
-    found = empty_credit(n_texts, n_cells, n_words, n_kept)
-    found.words[:] = 0
-    mean = units[:n_words].mean(axis=0)  # (B, D)
-    # The mean goes along as one more word: a unit's score is a product less that with the mean.
-    vectors = np.concatenate([units[:n_words] - mean, mean[None]]).transpose(1, 2, 0)
-    cell = 0
-    for t, spans in enumerate(span_levels(gates.swapaxes(0, 1), n_words)):
-        here = slice(cell, cell + n_words - t)
-        cell = here.stop
-        level = units[here]  # (n, B, D)
+    found = empty_credit(len(gradients), places)
+    owned = _owned(pyramids, places, maximum=maximum)
+    row = 0
+    for spans in _stretches(span_levels(pyramids.gates, places.counts)):
+        inside = (places.units >= row) & (places.units < row + len(spans))
+        cells = np.flatnonzero(inside)  # text after text
+        rows = places.units[cells]
+        spans_of = spans[rows - row]
+        row += len(spans)
+        found.starts[cells], found.stops[cells] = cores(spans_of)
+        ends = np.searchsorted(cells, places.first_unit).tolist()
+        for text, (i, j) in enumerate(pairwise(ends)):
+            if i == j:  # no unit as high as this; texts after it are no longer
+                break
+            words = slice(*places.first_word[text : text + 2].tolist())
+            own = places.words[words]  # rows of the text's words, and of its pooled levels
+            units, vectors = pyramids.units[rows[i:j]], pyramids.units[own]
+            mean = vectors.mean(axis=0)
+            credit = gradients.take(own[places.level[cells[i:j]]], axis=1)  # (K, cells, D)
+            credit *= owned[rows[i:j]]
+            found.units[:, cells[i:j]] = np.einsum("kcd,cd->kc", credit, units - mean)
+            products = credit @ (vectors - mean).T  # (K, cells, T)
+            found.words[:, words] += np.einsum("kct,ct->kt", products, spans_of[i:j, : len(own)])
+    return found
+
+
+def _stretches(levels: Iterable[Floats]) -> Iterator[Floats]:
+    """Levels put together, up to a size: few large steps are quicker than many small ones."""
+    kept: list[Floats] = []
+    n_kept = 0
+    for level in levels:
+        if kept and n_kept + level.size > STRETCH:
+            yield np.concatenate(kept)
+            kept, n_kept = [], 0
+        kept.append(level)
+        n_kept += level.size
+    yield np.concatenate(kept)
+
+
+def _owned(pyramids: Pyramids, places: Places, *, maximum: bool) -> Floats:
+    """(n_cells, D) how much of each dimension of its level was pooled from a unit.
+
+    The units of a mean have equal parts; those at or near a maximum the more, the nearer they are.
+    """
+    n_words, size = pyramids.levels.shape
+    found = np.ones_like(pyramids.units)
+    for t, (first, start, n) in enumerate(
+        zip(places.levels.tolist(), places.starts.tolist(), places.counts.tolist(), strict=True)
+    ):
+        owned, text = found[first : first + n_words - start], places.text[start:]
         if maximum:
-            owned = level - (levels[t] - NEAR)
+            least = pyramids.levels[start : start + n] - NEAR
+            np.subtract(pyramids.units[first : first + len(owned)], least[text], out=owned)
             np.maximum(owned, 0.0, out=owned)
-        else:
-            owned = np.ones_like(level)
-        gradient = gradients[:, t] / owned.sum(axis=0)  # (K, B, D)
-        credit = owned * gradient[:, None]  # (K, n, B, D)
-        products = credit.swapaxes(1, 2) @ vectors  # (K, B, n, T + 1)
-        found.units[:, here] = np.einsum("knbd,nbd->bnk", credit, level)
-        found.units[:, here] -= np.moveaxis(products[..., -1], 0, -1)
-        found.words[:] += np.einsum("kbnt,bnt->btk", products[..., :-1], spans)
-        found.starts[:, here], found.stops[:, here] = cores(spans)
+        each = np.empty((n, size), dtype=np.float32)
+        pool_numpy(owned, places.counts[t:], each, maximum=False)
+        each *= (places.lengths[:n, None] - t).astype(np.float32)
+        owned /= each[text]
     return found

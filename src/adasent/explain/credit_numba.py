@@ -1,98 +1,83 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 """The twin of :mod:`adasent.explain.credit` for where numba is at hand: one pass down a pyramid."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adasent.explain.credit import NEAR, Credit, empty_credit
+from adasent.explain.places import Places
+from adasent.explain.pyramids import Pyramids
 from adasent.explain.spans import TAIL
-from adasent.pyramid.cells import _compiled
+from adasent.pyramid.compiling import compiled
 from adasent.runtime.arrays import Floats
 
-_NEAR, _TAIL, _HALF = np.float32(NEAR), np.float32(TAIL), np.float32(0.5)
+_TAIL, _HALF = np.float32(TAIL), np.float32(0.5)
 
 
-@_compiled
+@compiled
 def _down(
-    b: Any,
-    units: Any,
-    levels: Any,
-    gates: Any,
-    gradients: Any,
-    maximum: Any,
-    unit_scores: Any,
-    word_scores: Any,
-) -> Any:
-    """Scores of text b. Whole arrays are passed: loops over a slice of them are not vectorised."""
-    n_kept, n_words, _, size = gradients.shape
+    b, units, levels, gates, gradients, maximum, starts, level_rows,
+    n_words, first_word, first_unit, mean, unit_scores, word_scores,
+):  # fmt: skip
+    """Scores of text b. Row slices are taken so that inner loops index by d alone."""
+    n_kept, n_rows, size = gradients.shape
     zero, one = units.dtype.type(0), units.dtype.type(1)
-    mean = np.zeros(size, units.dtype)
-    for i in range(n_words):
-        h = units[i, b]
-        for d in range(size):
-            mean[d] += h[d]
-    for d in range(size):
-        mean[d] /= n_words
-    share, owned = np.empty(size, units.dtype), np.empty(size, units.dtype)
-    above = np.zeros((n_words, n_kept, size), units.dtype)
-    below = np.zeros((n_words, n_kept, size), units.dtype)
-    end = len(units)
+    share = np.empty(size, units.dtype)
+    owned, moved = np.empty_like(share), np.empty_like(share)
+    # What is due to unit j is in row j + 1; the rows around them stay 0.
+    above = np.zeros((n_words + 2, n_kept, size), units.dtype)
+    below = np.zeros((n_words + 2, n_kept, size), units.dtype)
+    cell = first_unit + n_words * (n_words + 1) // 2
     for t in range(n_words - 1, -1, -1):
         n = n_words - t
-        first = end - n
-        top = levels[t, b]
-        share[:] = zero if maximum else units.dtype.type(n)
-        if maximum:
+        cell -= n
+        row = level_rows[t] - starts[t] + b  # and so many more as the last word's position has
+        top = levels[starts[t] + b]
+        share[:] = units.dtype.type(n) if maximum is None else zero
+        if maximum is not None:
             for j in range(n):
-                h = units[first + j, b]
+                h = units[row + starts[t + j]]
                 for d in range(size):
-                    share[d] += max(h[d] - top[d] + _NEAR, zero)
+                    share[d] += max(h[d] - top[d] + NEAR, zero)
         for d in range(size):
             share[d] = one / share[d]
         for j in range(n):
-            h = units[first + j, b]
-            if maximum:
-                for d in range(size):
-                    owned[d] = max(h[d] - top[d] + _NEAR, zero) * share[d]
-            else:
+            h = units[row + starts[t + j]]
+            if maximum is None:
                 owned[:] = share
+            else:
+                for d in range(size):
+                    owned[d] = max(h[d] - top[d] + NEAR, zero) * share[d]
+            for d in range(size):
+                moved[d] = owned[d] * (h[d] - mean[d])
+            as_left = as_right = zero
+            if j < n - 1:
+                gate = gates[level_rows[t + 1] - starts[t + 1] + b + starts[t + 1 + j] - n_rows]
+                as_left = gate[0] + _HALF * gate[2]
+            if j > 0:
+                gate = gates[level_rows[t + 1] - starts[t + 1] + b + starts[t + j] - n_rows]
+                as_right = gate[1] + _HALF * gate[2]
             for k in range(n_kept):
-                slope, credit = gradients[k, t, b], below[j, k]
+                slope, due = gradients[k, starts[t] + b], below[j + 1, k]
+                by_left, by_right = above[j + 1, k], above[j, k]
                 score = zero
                 for d in range(size):
-                    own = owned[d] * slope[d]
-                    score += own * (h[d] - mean[d])
-                    credit[d] = own
-                unit_scores[b, first + j, k] = score
-            if j < n - 1:
-                _hand_down(gates[end + j - n_words, b], 0, above[j], below[j])
-            if j > 0:
-                _hand_down(gates[end + j - 1 - n_words, b], 1, above[j - 1], below[j])
+                    score += moved[d] * slope[d]
+                    due[d] = owned[d] * slope[d] + as_left * by_left[d] + as_right * by_right[d]
+                unit_scores[k, cell + j] = score
         above, below = below, above
-        end = first
     for i in range(n_words):
-        h = units[i, b]
+        h = units[b + starts[i]]
         for k in range(n_kept):
-            credit, score = above[i, k], zero
+            due, score = above[i + 1, k], zero
             for d in range(size):
-                score += credit[d] * (h[d] - mean[d])
-            word_scores[b, i, k] = score
+                score += due[d] * (h[d] - mean[d])
+            word_scores[k, first_word + i] = score
 
 
-@_compiled
-def _hand_down(gate: Any, side: Any, parent: Any, child: Any) -> Any:
-    """Add what a unit owes to its left (side 0) or right child."""
-    part = gate[side] + _HALF * gate[2]
-    for k in range(len(child)):
-        to, by = child[k], parent[k]
-        for d in range(len(to)):
-            to[d] += part * by[d]
-
-
-@_compiled
-def _core(weights: Any, n: Any) -> Any:
+@compiled
+def _core(weights, n):
     """First word of the core, and the word after its last, among n weights."""
     total = weights.dtype.type(0)
     start, stop = 0, n
@@ -106,17 +91,18 @@ def _core(weights: Any, n: Any) -> Any:
     return start, stop
 
 
-@_compiled
-def _up(b: Any, gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
+@compiled
+def _up(b, gates, starts, level_rows, n_rows, n_words, first_unit, firsts, stops):
     """Cores of the units of text b. Spans are kept for a level, from a unit's first word on."""
     spans = np.zeros((n_words, n_words), gates.dtype)
     for i in range(n_words):
         spans[i, 0] = 1
-        starts[b, i], stops[b, i] = i, i + 1
-    cell = n_words
+        firsts[first_unit + i], stops[first_unit + i] = i, i + 1
+    cell = first_unit + n_words
     for t in range(1, n_words):
+        row = level_rows[t] - starts[t] + b - n_rows
         for j in range(n_words - t):
-            gate = gates[cell - n_words, b]
+            gate = gates[row + starts[t + j]]
             half = _HALF * gate[2]
             left, right = gate[0] + half, gate[1] + half
             mine, other = spans[j], spans[j + 1]  # the other is still that of the level below
@@ -125,32 +111,45 @@ def _up(b: Any, gates: Any, n_words: Any, starts: Any, stops: Any) -> Any:
                 mine[i] = left * mine[i] + right * other[i - 1]
             mine[0] *= left
             start, stop = _core(mine, t + 1)
-            starts[b, cell], stops[b, cell] = j + start, j + stop
+            firsts[cell], stops[cell] = j + start, j + stop
             cell += 1
 
 
-@_compiled
+@compiled
 def _texts(
-    units: Any,
-    levels: Any,
-    gates: Any,
-    gradients: Any,
-    maximum: Any,
-    unit_scores: Any,
-    word_scores: Any,
-    starts: Any,
-    stops: Any,
-) -> Any:
-    for b in range(units.shape[1]):
-        _down(b, units, levels, gates, gradients, maximum, unit_scores, word_scores)
-        _up(b, gates, len(levels), starts, stops)
+    units, levels, gates, gradients, maximum, lengths, starts, level_rows,
+    first_word, first_unit, unit_scores, word_scores, firsts, stops,
+):  # fmt: skip
+    n_rows, size = levels.shape
+    mean = np.empty(size, units.dtype)
+    for b in range(len(lengths)):
+        n_words = lengths[b]
+        mean[:] = 0
+        for i in range(n_words):
+            h = units[b + starts[i]]
+            for d in range(size):
+                mean[d] += h[d]
+        for d in range(size):
+            mean[d] /= n_words
+        _down(
+            b, units, levels, gates, gradients, maximum, starts, level_rows,
+            n_words, first_word[b], first_unit[b], mean, unit_scores, word_scores,
+        )  # fmt: skip
+        _up(b, gates, starts, level_rows, n_rows, n_words, first_unit[b], firsts, stops)
 
 
-def credit_numba(
-    units: Floats, levels: Floats, gates: Floats, gradients: Floats, *, maximum: bool
-) -> Credit:
+def credit_numba(pyramids: Pyramids, places: Places, gradients: Floats, *, maximum: bool) -> Credit:
     """As :func:`adasent.explain.credit.credit_numpy`."""
-    n_kept, n_words, n_texts, _ = gradients.shape
-    found = empty_credit(n_texts, len(units), n_words, n_kept)
-    _texts(units, levels, gates, np.ascontiguousarray(gradients), maximum, *found)
+    found = empty_credit(len(gradients), places)
+    _texts(
+        *pyramids,
+        gradients,
+        maximum or None,  # a branch on None is decided when compiling
+        places.lengths,
+        places.starts,
+        places.levels,
+        places.first_word,
+        places.first_unit,
+        *found,
+    )
     return found

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from adasent.explain.attribution import Attribution, attribute
+from adasent.explain.attribution import Attribution, Attributor
 from adasent.explain.explanation import ByLevel, Explanation
 from adasent.explain.offsets import token_offsets
 from adasent.explain.phrases import ranked_phrases
 from adasent.runtime.arrays import Doubles, Ints
+from adasent.runtime.packing import batches
 from adasent.runtime.words import Words
-from adasent.text.batch import n_cells
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import run_tokenizer
 from adasent.text.vocabulary import SPECIALS, UNK_ID
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from adasent.runtime.predictor import Predictor
     from adasent.text.encoder import TextEncoder
 
-#: Cells explained at a time: at D = 100 their units take 3 MB.
-BATCH_CELLS = 8000
+#: Words explained together, at most; a longer text by itself. All of their units are held.
+BATCH_WORDS = 800
 
 
 @overload
@@ -38,8 +37,8 @@ def explain(predictor: Predictor, texts: Any) -> list[Explanation]: ...
 def explain(predictor: Predictor, texts: Any) -> Explanation | list[Explanation]:
     """Why each text gets its label.
 
-    Texts of one length are explained together, so a list is quicker than its texts one by one; the
-    result is the same but for the last bits of float32.
+    Texts are explained together, so a list is quicker than its texts one by one; the result is the
+    same but for the last bits of float32.
 
     Parameters
     ----------
@@ -62,32 +61,26 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
     tokenised = tokenise(texts, encoder.tokenizer, encoder.max_words)
     ids = [encoder.vocabulary.encode(tokens) for tokens in tokenised]
     lengths = np.array([len(row) for row in ids], dtype=np.int64)
-    firsts = np.cumsum(lengths) - lengths
+    groups = batches(lengths, BATCH_WORDS)
     classes = tuple(predictor.classes_.tolist())
     found: dict[int, Explanation] = {}
-    # Overflow shows in the probabilities, where attribute finds it.
+    # Overflow shows in the probabilities, where the attributor finds it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        every = np.concatenate([*ids, [UNK_ID]])
+        every = np.concatenate([*(ids[i] for group in groups for i in group), [UNK_ID]])
         words = Words(every, network.table, network.projection, network.composition.matrix)
-        empty = np.exp(network.head.log_probs(words.units[words.which[-1:]]))[:, 0]
-        for group in _groups(lengths):
-            which = words.which[firsts[group, None] + np.arange(lengths[group[0]])]
-            part = attribute(network, words, which, empty)
+        cells = network.compiler.cells(network.composition, lengths)
+        attribute = Attributor(network, words, int(words.which[-1]), cells)
+        done = 0
+        for group in groups:
+            n_words = int(lengths[group].sum())
+            part = attribute(lengths[group], words.which[done : done + n_words])
+            done += n_words
             phrases = ranked_phrases(part)
             for row, i in enumerate(group.tolist()):
                 found[i] = _explanation(
                     texts[i], tokenised[i], encoder, classes, part, row, phrases[row]
                 )
     return [found[i] for i in range(len(texts))]
-
-
-def _groups(lengths: Ints) -> Iterator[Ints]:
-    """Texts of equal length, at most :data:`BATCH_CELLS` cells together unless a single one."""
-    order = np.argsort(lengths, kind="stable")
-    for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
-        n_texts = max(1, BATCH_CELLS // int(n_cells(lengths[same[0]])))
-        for first in range(0, len(same), n_texts):
-            yield same[first : first + n_texts]
 
 
 def _explanation(
@@ -99,23 +92,26 @@ def _explanation(
     row: int,
     phrases: tuple[Ints, Doubles],
 ) -> Explanation:
-    """One row of an attribution, with the text it is about."""
+    """One text of an attribution, with the text itself."""
     cut = len(tokens) == encoder.max_words
     n_words = len(run_tokenizer(encoder.tokenizer, text)) if cut else len(tokens)
     offsets = token_offsets(text, tokens, encoder.tokenizer)
-    n_levels = found.beliefs.shape[1]
+    words = slice(*found.places.first_word[row : row + 2].tolist())
+    units = slice(*found.places.first_unit[row : row + 2].tolist())
+    gates = slice(units.start - words.start, units.stop - words.stop)
+    n_levels = max(1, len(tokens))
     return Explanation(
         text,
         tuple(tokens) or (SPECIALS[UNK_ID],),
         offsets or ((0, 0),),
         classes,
         found.probabilities[row],
-        found.beliefs[row],
-        found.votes[row],
-        ByLevel(found.gates[row], n_levels - 1),
-        ByLevel(found.unit_scores[row], n_levels),
-        ByLevel(found.unit_votes[row], n_levels),
-        found.word_scores[row],
+        found.beliefs[words],
+        found.votes[:, words].T,
+        ByLevel(found.gates[gates], n_levels - 1),
+        ByLevel(found.unit_scores[:, units].T, n_levels),
+        ByLevel(found.unit_votes[:, units].T, n_levels),
+        found.word_scores[:, words].T,
         *phrases,
         n_words,
         n_words > len(tokens),

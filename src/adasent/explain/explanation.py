@@ -174,11 +174,11 @@ class Explanation:
             raise DataError(
                 "the explanation was stored without its pyramid; explain the text again"
             )
-        gates = np.asarray(self.gates.rows, dtype=np.float32)[None]
+        gates = np.asarray(self.gates.rows, dtype=np.float32)
         found = []
-        for t, level in enumerate(span_levels(gates, len(self.tokens))):
-            first = np.arange(level.shape[1])[:, None]
-            found.append(level[0, first, first + np.arange(t + 1)])
+        for t, level in enumerate(span_levels(gates, np.ones(len(self.tokens), dtype=np.int64))):
+            first = np.arange(len(level))[:, None]
+            found.append(level[first, first + np.arange(t + 1)])
         return tuple(found)
 
     @cached_property

@@ -25,24 +25,31 @@ def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
     For each text (P, 3) first word, word after the last, and level of the strongest unit; and
     (P, C) scores.
     """
-    n_texts, _, _ = found.unit_scores.shape
-    n_words = found.beliefs.shape[1]
-    level_of = np.repeat(np.arange(1, n_words + 1), np.arange(n_words, 0, -1))
-    strength = np.abs(found.unit_scores).max(axis=2)  # (B, cells)
-    text, cell = np.nonzero(strength >= LEAST * strength.max(axis=1, keepdims=True))
-    scores = found.unit_scores[text, cell].astype(np.float64)
-    # The cores of a text as numbers, text after text; among equal ones the strongest unit first.
-    key = (text * n_words + found.starts[text, cell]) * (n_words + 1) + found.stops[text, cell]
-    order = np.lexsort((-strength[text, cell], key))
-    key = key[order]
-    firsts = np.flatnonzero(np.diff(key, prepend=-1))
-    scores = np.add.reduceat(scores[order], firsts, axis=0)
-    rest, stop = np.divmod(key[firsts], n_words + 1)
-    text, start = np.divmod(rest, n_words)
-    bounds = np.stack([start, stop, level_of[cell[order[firsts]]]], axis=1)
+    places = found.places
+    lengths, firsts = places.lengths, places.first_unit
+    strength = np.abs(found.unit_scores).max(axis=0)  # (n_cells,)
+    least = LEAST * np.maximum.reduceat(strength, firsts[:-1])
+    kept = np.flatnonzero(strength >= np.repeat(least, np.diff(firsts)))
+    text = np.searchsorted(firsts, kept, side="right") - 1
+    # A number for every core of every text: T x T of them for a text of T words.
+    squares = np.cumsum(lengths * lengths)
+    before = squares - lengths * lengths
+    key = before[text] + found.starts[kept] * lengths[text] + found.stops[kept] - 1
+    # Among units of one core the strongest is written last and stays.
+    rising = np.argsort(strength[kept])
+    strongest = np.full(squares[-1], -1, dtype=np.int64)
+    strongest[key[rising]] = kept[rising]
+    there = np.flatnonzero(strongest >= 0)
+    scores = np.stack(
+        [np.bincount(key, row[kept], squares[-1])[there] for row in found.unit_scores]
+    )
 
+    text = np.searchsorted(squares, there, side="right")
+    start, last = np.divmod(there - before[text], lengths[text])
     predicted = found.probabilities.argmax(axis=1)
-    order = np.lexsort((-scores[np.arange(len(text)), predicted[text]], text))
-    bounds, scores = bounds[order], scores[order]
-    ends = np.searchsorted(text, np.arange(n_texts + 1)).tolist()
-    return [(bounds[i:j], scores[i:j]) for i, j in pairwise(ends)]
+    order = np.lexsort((-scores[predicted[text], np.arange(len(text))], text))
+    level = places.level[strongest[there]]
+    bounds = np.stack([start, last + 1, level + 1], axis=1)[order]
+    ends = np.searchsorted(text, np.arange(len(lengths) + 1)).tolist()
+    ranked = scores.T[order]
+    return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]

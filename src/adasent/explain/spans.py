@@ -12,33 +12,41 @@ from collections.abc import Iterator
 import numpy as np
 
 from adasent.runtime.arrays import Floats, Ints
+from adasent.runtime.cells import left_children
 
 #: Weight that may be cut off on either side of a unit to get at its core.
 TAIL = 0.1
 
 
-def span_levels(gates: Floats, n_words: int) -> Iterator[Floats]:
+def span_levels(gates: Floats, counts: Ints) -> Iterator[Floats]:
     """Effective spans, level by level.
 
     Parameters
     ----------
     gates
-        (B, cells from the second level up, 3), the cells level after level.
+        (n, 3) of the units from the second level up, level after level.
+    counts
+        (T,) texts that have a word at each position; the units of a level are packed with it.
 
     Yields
     ------
-    (B, units, T) weights; the last axis sums to 1.
+    (units, T) the weight of each word of its text in a unit; rows sum to 1.
     """
-    n_texts = len(gates)
-    spans = np.broadcast_to(np.eye(n_words, dtype=np.float32), (n_texts, n_words, n_words))
+    spans = np.repeat(np.eye(len(counts), dtype=np.float32), counts, axis=0)
     yield spans
-    first = 0
-    for n in range(n_words - 1, 0, -1):
-        share = gates[:, first : first + n]
-        left, right = child_shares(share)
-        spans = left * spans[:, :-1] + right * spans[:, 1:]
+    done = 0
+    for t in range(len(counts) - 1):
+        n = len(spans) - int(counts[t])
+        left, right = child_shares(gates[done : done + n])
+        done += n
+        above = right * spans[counts[t] :]
+        cell = 0
+        for first, last in left_children(counts[t:]):
+            cells = slice(cell, cell + last - first)
+            above[cells] += left[cells] * spans[first:last]
+            cell = cells.stop
+        spans = above
         yield spans
-        first += n
 
 
 def child_shares(gates: Floats) -> tuple[Floats, Floats]:

@@ -9,15 +9,30 @@ import numpy as np
 from adasent.runtime.arrays import Doubles, Floats
 
 
+#: Added to a variance before its root is taken, as torch does.
+NORM_EPS = np.float32(1e-5)
+
+
 class LevelHead:
-    """The level gate w and the classifier g that all levels share."""
+    """The norm, the level gate w and the classifier g that all levels share."""
 
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
-        own = ("level_gate.", "classifier.")
+        own = ("level_norm.", "level_gate.", "classifier.")
         self.tensors = {name: t for name, t in tensors.items() if name.startswith(own)}
 
+    def normalise(self, levels: Floats) -> Floats:
+        """(n, D) pooled levels as gate and classifier take them."""
+        if "level_norm.weight" not in self.tensors:
+            return levels
+        centred: Floats = levels - levels.mean(axis=1, keepdims=True)
+        variance = np.einsum("nd,nd->n", centred, centred) / np.float32(levels.shape[1])
+        centred /= np.sqrt(variance + NORM_EPS)[:, None]
+        centred *= self.tensors["level_norm.weight"]
+        centred += self.tensors["level_norm.bias"]
+        return centred
+
     def scores(self, levels: Floats) -> Doubles:
-        """(n, D) pooled levels -> (n,) scores whose softmax over a text's levels is the belief."""
+        """(n, D) normalised levels -> (n,) scores; a text's softmax over them is the belief."""
         if "level_gate.score.weight" in self.tensors:
             scores = self._linear("level_gate.score", levels)
         else:
@@ -26,7 +41,7 @@ class LevelHead:
         return scores[:, 0].astype(np.float64)
 
     def log_probs(self, levels: Floats) -> Doubles:
-        """(n, D) pooled levels -> (C, n) log probabilities of the classes."""
+        """(n, D) normalised levels -> (C, n) log probabilities of the classes."""
         features = levels
         if "classifier.hidden.weight" in self.tensors:
             hidden = self._linear("classifier.hidden", levels)

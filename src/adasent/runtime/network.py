@@ -108,6 +108,7 @@ class Network:
 
     def _mix(self, levels: Floats, packing: Packing) -> tuple[Doubles, Doubles, Doubles]:
         """Packed pooled levels -> beliefs and level predictions, text after text; consensus."""
+        levels = self.head.normalise(levels)
         belief = beliefs(self.head.scores(levels)[packing.rows], packing.firsts)
         log_probs = self.head.log_probs(levels)[:, packing.rows]
         return belief, log_probs, consensus(belief, log_probs, packing.firsts)

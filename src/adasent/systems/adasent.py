@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.nn import (
@@ -32,7 +32,7 @@ class AdaSentOutput(NamedTuple):
 
 
 class AdaSent(System):
-    """Embedding, projection, pyramid, level gate and classifier, composed."""
+    """Embedding, projection, pyramid, level norm, level gate and classifier, composed."""
 
     config: AdaSentConfig
 
@@ -46,6 +46,7 @@ class AdaSent(System):
             gate_size=config.gate_size if config.local_gate == "mlp" else None,
             copy_bias=config.copy_bias,
         )
+        self.level_norm = nn.LayerNorm(config.hidden_size) if config.level_norm else None
         self.level_gate = LevelGate(
             config.hidden_size, config.gate_size if config.level_gate == "mlp" else None
         )
@@ -86,6 +87,8 @@ class AdaSent(System):
             levels, _ = pad_packed_sequence(pyramid.levels, batch_first=True, total_length=n_words)
         else:
             levels = self.composition(words, lengths)  # (B, L, D)
+        if self.level_norm is not None:
+            levels = self.level_norm(levels)
         log_beliefs = self.level_gate(levels, exists(levels, lengths))  # (B, L)
         level_log_probs = self.classifier(levels, noise)  # (B, L, C)
         return AdaSentOutput(

@@ -31,6 +31,12 @@ def check_range(
         raise ConfigError(f"{name} must be {kind} {limit}; got {value!r}")
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise ``ConfigError`` unless ``value`` is True or False."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False; got {value!r}")
+
+
 class JsonConfig:
     """Round trip between a dataclass and a JSON object, with unknown keys refused."""
 
@@ -89,6 +95,10 @@ class AdaSentConfig(SystemConfig):
         f of the composition, ``tanh`` or ``relu``.
     local_gate, level_gate
         ``softmax`` of a linear score, as in the paper, or ``mlp``.
+    level_norm
+        Normalise a pooled level to mean 0 and variance 1 over its dimensions before gate and
+        classifier, with a learned gain and offset. A maximum over many units is larger than one
+        over few; so it no longer depends on the level how large they are.
     classifier_size
         Hidden units of the classifier shared by all levels; 0 makes it linear.
     gate_size
@@ -103,6 +113,7 @@ class AdaSentConfig(SystemConfig):
     activation: str = "tanh"
     local_gate: str = "softmax"
     level_gate: str = "softmax"
+    level_norm: bool = True
     classifier_size: int = 100
     gate_size: int = 20
     copy_bias: float = 4.0
@@ -114,6 +125,7 @@ class AdaSentConfig(SystemConfig):
         check_choice("activation", self.activation, ("tanh", "relu"))
         check_choice("local_gate", self.local_gate, ("softmax", "mlp"))
         check_choice("level_gate", self.level_gate, ("softmax", "mlp"))
+        check_flag("level_norm", self.level_norm)
         check_range("classifier_size", self.classifier_size, 0, 4096, whole=True)
         check_range("gate_size", self.gate_size, 1, 4096, whole=True)
         check_range("copy_bias", self.copy_bias, -20, 20)

@@ -1,7 +1,6 @@
-"""A system without a network as a folder: arrays in safetensors, everything else in JSON.
+"""A system other than AdaSent as a folder: arrays in safetensors, everything else in JSON.
 
-The file names, the limits and the distrust of whatever is read are those of
-:mod:`adasent.persistence`.
+The files are those of :mod:`adasent.model_folder`, as is the distrust of whatever is read.
 """
 
 from __future__ import annotations
@@ -14,28 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from adasent import __version__
 from adasent.errors import ModelFormatError
-from adasent.persistence import (
-    CONFIG,
-    FORMAT,
+from adasent.model_folder import (
     TENSORS,
     TRAINING,
     VOCABULARY,
-    _inside,
-    _labels_from_json,
-    _labels_to_json,
-    _read_json,
-    _read_object,
-    _replace,
-    _short,
-    _some,
-    _write_json,
+    check_finite,
+    check_names,
+    inside,
+    open_tensors,
+    read_header,
+    read_json,
+    read_object,
+    short,
+    write_folder,
 )
-from adasent.text.tokenize import TOKENIZERS
 
 
 @dataclass(frozen=True)
@@ -71,12 +64,7 @@ class SavedSystem:
 
     def check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Raise ``ModelFormatError`` unless the arrays are exactly these."""
-        names, expected = set(self.arrays), set(shapes)
-        if names != expected:
-            raise ModelFormatError(
-                f"{TENSORS}: tensors missing: {_some(expected - names)}; "
-                f"not expected: {_some(names - expected)}"
-            )
+        check_names(TENSORS, set(self.arrays), set(shapes))
         for name, shape in shapes.items():
             if self.arrays[name].shape != shape:
                 raise ModelFormatError(
@@ -86,31 +74,15 @@ class SavedSystem:
 
 def write_system(folder: str | os.PathLike[str], saved: SavedSystem) -> None:
     """Write a folder, in place of the model that is there; configuration last."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ModelFormatError(f"cannot save to {target}: a file of that name is in the way")
-    kind, values = _labels_to_json(saved.classes)
-    target.mkdir(parents=True, exist_ok=True)
-    # Without a configuration the folder is no model: a kill half-way never leaves a mixed one.
-    (target / CONFIG).unlink(missing_ok=True)
-    arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
-    _replace(target / TENSORS, save(arrays))
+    header = {
+        "system": saved.system,
+        "settings": saved.settings,
+        "tokenizer": saved.tokenizer,
+        "max_words": saved.max_words,
+    }
     # A line for each of 100,000 n-grams and their words would double the file.
-    vocabulary = json.dumps(saved.vocabulary, separators=(",", ":"))
-    _replace(target / VOCABULARY, vocabulary.encode("ascii"))
-    _write_json(target / TRAINING, saved.training)
-    _write_json(
-        target / CONFIG,
-        {
-            "format": FORMAT,
-            "library_version": __version__,
-            "system": saved.system,
-            "settings": saved.settings,
-            "tokenizer": saved.tokenizer,
-            "max_words": saved.max_words,
-            "labels": {"kind": kind, "values": values},
-        },
-    )
+    vocabulary = json.dumps(saved.vocabulary, separators=(",", ":")).encode("ascii")
+    write_folder(folder, header, saved.classes, saved.arrays, vocabulary, saved.training)
 
 
 def read_system(folder: str | os.PathLike[str], system: str) -> SavedSystem:
@@ -123,63 +95,23 @@ def read_system(folder: str | os.PathLike[str], system: str) -> SavedSystem:
         shapes are left for the system to check.
     """
     source = Path(folder)
-    if not source.is_dir():
-        raise ModelFormatError(f"expected a model folder, but {source} is not a folder")
-    header = _read_object(source, CONFIG)
-    if header.get("format") != FORMAT:
-        raise ModelFormatError(
-            f"{source / CONFIG}: expected format {FORMAT}, got {_short(header.get('format'))}; "
-            "it was written by another version of adasent, install that or train again"
-        )
-    try:
-        if header["system"] != system:
-            raise ModelFormatError(f"expected system {system!r}, got {header['system']!r}")
-        settings, tokenizer, max_words = (
-            header[key] for key in ("settings", "tokenizer", "max_words")
-        )
-        if not isinstance(settings, dict):
-            raise ModelFormatError("expected settings to be an object")
-        if tokenizer not in (*TOKENIZERS, "custom"):
-            raise ModelFormatError(f"unknown tokenizer {tokenizer!r}")
-        if type(max_words) is not int or max_words < 1:
-            raise ModelFormatError(
-                f"max_words must be a whole number of at least 1; got {max_words!r}"
-            )
-        classes = _labels_from_json(header["labels"])
-    except KeyError as error:
-        raise ModelFormatError(f"{source / CONFIG}: {error} is missing") from error
-    except (ValueError, TypeError) as error:
-        raise ModelFormatError(f"{source / CONFIG}: {_short(error)}") from error
-    vocabulary = _read_json(source, VOCABULARY)
+    header = read_header(source, system, "settings")
+    vocabulary = read_json(source, VOCABULARY)
     if not isinstance(vocabulary, list) or not vocabulary:
         raise ModelFormatError(f"{source / VOCABULARY}: expected a list that is not empty")
-    return SavedSystem(
-        system,
-        settings,
-        tokenizer,
-        max_words,
-        classes,
-        vocabulary,
-        _read_arrays(source),
-        _read_object(source, TRAINING),
-    )
+    arrays, training = _read_arrays(source), read_object(source, TRAINING)
+    return SavedSystem(system, *header, vocabulary, arrays, training)
 
 
 def _read_arrays(folder: Path) -> dict[str, np.ndarray]:
-    path = _inside(folder, TENSORS)
+    path = inside(folder, TENSORS)
     arrays: dict[str, np.ndarray] = {}
-    try:
-        with safe_open(path, "np") as file:
-            for name in file.keys():  # noqa: SIM118  it is no mapping
-                kind = file.get_slice(name).get_dtype()
-                if kind != "F32":
-                    raise ModelFormatError(f"{path}: {_short(name)} should be F32, is {kind}")
-                arrays[name] = file.get_tensor(name)
-    except SafetensorError as error:
-        raise ModelFormatError(
-            f"{path} is not a whole safetensors file: {_short(error)}"
-        ) from error
+    with open_tensors(folder) as file:
+        for name in file.keys():  # noqa: SIM118  it is no mapping
+            kind = file.get_slice(name).get_dtype()
+            if kind != "F32":
+                raise ModelFormatError(f"{path}: {short(name)} should be F32, is {kind}")
+            arrays[name] = file.get_tensor(name)
     for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise ModelFormatError(f"{path}: {_short(name)} holds values that are not finite")
+        check_finite(path, name, array)
     return arrays

@@ -27,6 +27,7 @@ from adasent.systems.shallow import (
     ShallowClassifier,
     TextModel,
     Tokens,
+    as_saved,
     check_whole,
 )
 from adasent.text.tokenize import Tokenizer
@@ -102,10 +103,7 @@ class NgramModel(TextModel):
         log_prior: np.ndarray,
     ) -> None:
         self.ngrams = ngrams
-        # Rounded to what is saved, so that saving loses nothing; summed in double precision.
-        self.coef, self.intercept, self.log_prior = (
-            array.astype(np.float32).astype(np.float64) for array in (coef, intercept, log_prior)
-        )
+        self.coef, self.intercept, self.log_prior = as_saved(coef, intercept, log_prior)
         self._vectorizer = _vectorizer(max(map(len, ngrams)), ngrams)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
@@ -182,11 +180,9 @@ class MNBClassifier(ShallowClassifier):
         max_words: int = 2000,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
+        super().__init__(tokenizer, max_words, random_state)
         self.max_ngram = max_ngram
         self.alpha = alpha
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.random_state = random_state
 
     def _train(self, config: MNBConfig, examples: Examples, seed: int) -> NgramModel:
         vectorizer = _vectorizer(config.max_ngram)
@@ -242,13 +238,11 @@ class NBSVMClassifier(ShallowClassifier):
         max_words: int = 2000,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
+        super().__init__(tokenizer, max_words, random_state)
         self.max_ngram = max_ngram
         self.alpha = alpha
         self.beta = beta
         self.C = C
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.random_state = random_state
 
     def _train(self, config: NBSVMConfig, examples: Examples, seed: int) -> NgramModel:
         vectorizer = _vectorizer(config.max_ngram)

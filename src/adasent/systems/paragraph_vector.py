@@ -25,6 +25,7 @@ from adasent.systems.shallow import (
     ShallowClassifier,
     TextModel,
     Tokens,
+    as_saved,
     check_whole,
 )
 from adasent.text.encoder import check_texts, tokenise
@@ -192,10 +193,7 @@ class ParagraphModel(TextModel):
         self.counts = counts
         self.dm = dm
         self.dbow = dbow
-        # Rounded to what is saved, so that saving loses nothing; summed in double precision.
-        self.coef, self.intercept = (
-            array.astype(np.float32).astype(np.float64) for array in (coef, intercept)
-        )
+        self.coef, self.intercept = as_saved(coef, intercept)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
         """(N, C) log probabilities, each row up to a constant."""
@@ -292,6 +290,7 @@ class ParagraphVectorClassifier(ShallowClassifier):
         max_words: int = 2000,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
+        super().__init__(tokenizer, max_words, random_state)
         self.vector_size = vector_size
         self.window = window
         self.negative = negative
@@ -300,9 +299,6 @@ class ParagraphVectorClassifier(ShallowClassifier):
         self.learning_rate = learning_rate
         self.C = C
         self.unlabelled = unlabelled
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.random_state = random_state
 
     def _train(
         self, config: ParagraphVectorConfig, examples: Examples, seed: int

@@ -26,13 +26,26 @@ SYSTEMS: dict[str, tuple[str, str]] = {
     "mv-recnn": ("adasent.rivals", "MvRecNNClassifier"),
 }
 
+#: Keywords of estimators that say what is read, by which seed and how fast, not what is computed.
+_NOT_SETTINGS = {
+    "vectors",
+    "tokenizer",
+    "parser",
+    "treebank",
+    "unlabelled",
+    "random_state",
+    "n_jobs",
+    "verbose",
+    "checkpoint",
+    "validation_fraction",
+}
+
 
 def find(system: str) -> Any:
     """The estimator class of a system."""
     if system not in SYSTEMS:
         raise ConfigError(
-            f"unknown system {system!r}{nearest(system, list(SYSTEMS))}; "
-            f"there are {', '.join(SYSTEMS)}"
+            f"unknown system {system!r}{nearest(system, SYSTEMS)}"
         )
     module, name = SYSTEMS[system]
     counts_words = module in ("adasent.systems.nb", "adasent.systems.paragraph_vector")
@@ -44,6 +57,12 @@ def find(system: str) -> Any:
 def make(system: str, **settings: Any) -> Any:
     """An estimator of a system, not fitted."""
     return find(system)(**settings)
+
+
+def defaults(system: str) -> dict[str, Any]:
+    """The settings of a system when none is given; not its inputs, its seed or how it runs."""
+    found: dict[str, Any] = find(system)().get_params(deep=False)
+    return {name: value for name, value in found.items() if name not in _NOT_SETTINGS}
 
 
 def load_system(folder: str | os.PathLike[str], **options: Any) -> Any:

@@ -17,11 +17,11 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 from sklearn.utils.extmath import softmax
 
 from adasent.errors import AdaSentWarning, ConfigError, DataError, ModelFormatError
 from adasent.inputs import check_examples, example_weights
+from adasent.seeds import seed_from
 from adasent.systems.config import JsonConfig, check_range
 from adasent.systems.folder import SavedSystem, read_system, write_system
 from adasent.text.encoder import check_texts, tokenise
@@ -29,6 +29,8 @@ from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 
 Tokens = list[list[str]]
 
+#: Of scikit-learn, numpy and gensim alike.
+_MAX_SEED = 2**32 - 1
 #: Share of a class that has no weight at all: it keeps its column, at next to no probability.
 _NO_SHARE = 1e-12
 
@@ -69,6 +71,11 @@ class TextModel(ABC):
         """Inverse of :meth:`parts`; raises ``ModelFormatError`` if they do not fit."""
 
 
+def as_saved(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Rounded to what is saved, so that saving loses nothing; summed in double precision."""
+    return tuple(array.astype(np.float32).astype(np.float64) for array in arrays)
+
+
 @dataclass(frozen=True)
 class Settings(JsonConfig):
     """Base of the configurations; each field is also a keyword of the estimator."""
@@ -83,6 +90,15 @@ def check_whole(name: str, value: object, low: int, high: float = float("inf")) 
 
 class ShallowClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the estimators. A subclass names its system and says how to train it.
+
+    Parameters
+    ----------
+    tokenizer
+        ``words``, ``kim`` or a callable from a string to a list of strings.
+    max_words
+        Longer texts are cut there, with a warning.
+    random_state
+        Seed of everything random.
 
     Attributes
     ----------
@@ -99,9 +115,15 @@ class ShallowClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     model_type: ClassVar[type[TextModel]]
     max_words_limit: ClassVar[float] = float("inf")
 
-    tokenizer: str | Tokenizer
-    max_words: int
-    random_state: int | np.random.RandomState | None
+    def __init__(
+        self,
+        tokenizer: str | Tokenizer,
+        max_words: int,
+        random_state: int | np.random.RandomState | None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.max_words = max_words
+        self.random_state = random_state
 
     @abstractmethod
     def _train(self, config: Any, examples: Examples, seed: int) -> TextModel:
@@ -147,7 +169,7 @@ class ShallowClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
                 f"expected texts with words, got {len(tokens)} without any after the tokenizer "
                 f"{tokenizer_name(tokenizer)}; check the texts or choose another tokenizer"
             )
-        seed = _seed(self.random_state)
+        seed = seed_from(self.random_state, _MAX_SEED)
         targets = np.searchsorted(classes, labels[used])
         examples = Examples(tokens, targets, weights[used], len(classes))
         model = self._train(config, examples, seed)
@@ -246,11 +268,3 @@ class ShallowClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """A seed that every library takes."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        check_range("random_state", int(random_state), 0, 2**32 - 1, whole=True)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))

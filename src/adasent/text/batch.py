@@ -48,13 +48,9 @@ def n_cells(lengths: np.ndarray) -> np.ndarray:
 
 
 def length_buckets(
-    lengths: np.ndarray,
-    batch_size: int,
-    *,
-    rng: np.random.Generator | None = None,
-    max_cells: int = MAX_CELLS,
+    lengths: np.ndarray, batch_size: int, *, max_cells: int = MAX_CELLS
 ) -> list[np.ndarray]:
-    """Partition rows into batches of similar length.
+    """Partition rows into batches of similar length, in order of length.
 
     Parameters
     ----------
@@ -62,20 +58,15 @@ def length_buckets(
         (N,) words of each row.
     batch_size
         Rows of a batch, at most.
-    rng
-        Shuffles which rows of similar length meet, and the order of the batches; None keeps
-        both in order of length, for prediction.
     max_cells
         Cells of a batch, at most; a single longer row makes a batch of its own.
 
     Returns
     -------
-    list of index arrays; every row occurs exactly once.
+    list of index arrays; every row occurs exactly once. Rows of equal length keep their order:
+    who shuffles them first meets other neighbours.
     """
-    # Rows of equal length in random order: most batches then hold one length only, which the
-    # pyramid builds fastest.
-    ties = np.zeros(len(lengths)) if rng is None else rng.random(len(lengths))
-    order = np.argsort(lengths + ties, kind="stable")
+    order = np.argsort(lengths, kind="stable")
     batches: list[np.ndarray] = []
     start = cells = 0
     for stop, row_cells in enumerate(n_cells(lengths[order]).tolist()):
@@ -85,6 +76,4 @@ def length_buckets(
         cells += row_cells
     if len(order):
         batches.append(order[start:])
-    if rng is not None:
-        rng.shuffle(batches)
     return batches

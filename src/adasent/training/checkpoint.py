@@ -109,7 +109,8 @@ def run_fingerprint(run: Run, device: torch.device) -> str:
         digest.update(tensor.numpy().tobytes())
     for part in (run.training, run.validation):
         if part is not None:
-            for array in (*part.ids, part.lengths, part.targets, part.weights):
+            trees = part.heights or ()
+            for array in (*part.ids, *trees, part.lengths, part.targets, part.weights):
                 digest.update(np.ascontiguousarray(array).tobytes())
     settings = {
         "network": run.model.config.to_dict(),

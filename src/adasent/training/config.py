@@ -38,12 +38,12 @@ class TrainingConfig(JsonConfig):
     """
 
     optimizer: str = "adam"
-    learning_rate: float = 1e-3
+    learning_rate: float = 5e-4
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
-    vector_dropout: float = 0.3
-    dropout: float = 0.5
+    vector_dropout: float = 0.5
+    dropout: float = 0.3
     fine_tune: bool = True
     epochs: int = 30
     batch_size: int = 50

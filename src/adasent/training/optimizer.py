@@ -7,19 +7,24 @@ moments of other words alone. Both do what torch's optimisers do for one model.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from adasent.training.rows import RowGradient
-
-_BETA1, _BETA2, _ADAM_EPS = 0.9, 0.999, 1e-8
-_ADAGRAD_EPS = 1e-10
+from adasent.training.rows import AdagradStep, AdamStep, RowGradient
 
 
-class Optimizer(Protocol):
+class Optimizer(ABC):
     """State and update rule.
+
+    Parameters
+    ----------
+    weights, table
+        (K, P) and (K, V, d), for the shape of the state; None where the table stays as it is.
+    learning_rate
+        (K,) in double precision.
 
     Attributes
     ----------
@@ -27,7 +32,15 @@ class Optimizer(Protocol):
         Tensors by name, with the models along their first axis; changed in place.
     """
 
-    state: dict[str, Tensor]
+    _sums: ClassVar[tuple[str, ...]]  # names of what is kept of each weight
+    _eps: ClassVar[float]
+
+    def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
+        self.state = {"learning_rate": learning_rate}
+        for name in self._sums:
+            self.state[name] = torch.zeros_like(weights)
+            if table is not None:
+                self.state[f"row_{name}"] = torch.zeros_like(table)
 
     def update(
         self,
@@ -51,82 +64,75 @@ class Optimizer(Protocol):
         active
             (K,) 1.0, or 0.0 for a model whose weights and state stay as they are.
         """
+        size, correction = self._pace(active)
+        numbers = (scale * active, active, size, correction, size * correction)
+        scale, active, size, correction, row_size = (x.to(weights.dtype) for x in numbers)
+        direction, square = self._direction(gradient * scale[:, None], active[:, None])
+        root = (square.sqrt() / correction[:, None]).add_(self._eps)
+        weights -= size[:, None] * direction / root
+        if rows is not None:
+            self._update_rows(rows, table, scale, active, row_size)
+
+    @abstractmethod
+    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+        """(K,) size of this step, and what its root is divided by."""
+
+    @abstractmethod
+    def _direction(self, gradient: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
+        """(K, P) direction of this step, and the square whose root it is divided by."""
+
+    @abstractmethod
+    def _update_rows(
+        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+    ) -> None:
+        """The same step for rows of the table."""
 
 
-class Adam:
+class Adam(Optimizer):
     """As ``torch.optim.Adam`` for dense weights and ``torch.optim.SparseAdam`` for rows."""
 
+    _sums = ("mean", "square")
+    _eps = 1e-8
+    _betas = (0.9, 0.999)
+
     def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
-        self.state = {
-            "learning_rate": learning_rate,
-            "steps": torch.zeros_like(learning_rate),
-            "mean": torch.zeros_like(weights),
-            "square": torch.zeros_like(weights),
-        }
-        if table is not None:
-            self.state["row_mean"] = torch.zeros_like(table)
-            self.state["row_square"] = torch.zeros_like(table)
+        super().__init__(weights, table, learning_rate)
+        self.state["steps"] = torch.zeros_like(learning_rate)
 
-    def update(
-        self,
-        weights: Tensor,
-        gradient: Tensor,
-        table: Tensor,
-        rows: RowGradient | None,
-        scale: Tensor,
-        active: Tensor,
+    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+        self.state["steps"] += active
+        steps = self.state["steps"].clamp(min=1)  # a model that has only idled divides by 1 - beta
+        rest1, rest2 = (1 - beta**steps for beta in self._betas)
+        return self.state["learning_rate"] * active / rest1, rest2.sqrt()
+
+    def _direction(self, gradient: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
+        beta1, beta2 = self._betas
+        mean = self.state["mean"].lerp_(gradient, (1 - beta1) * active)
+        return mean, self.state["square"].lerp_(gradient.square(), (1 - beta2) * active)
+
+    def _update_rows(
+        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
-        state, dtype = self.state, weights.dtype
-        state["steps"] += active
-        steps = state["steps"].clamp(min=1)  # a model that has only idled divides by 1 - beta
-        rest1, rest2 = 1 - _BETA1**steps, (1 - _BETA2**steps).sqrt()
-        size = state["learning_rate"] * active / rest1
-
-        gradient = gradient * scale.to(dtype)[:, None]
-        share = active.to(dtype)[:, None]
-        mean = state["mean"].lerp_(gradient, (1 - _BETA1) * share)
-        square = state["square"].lerp_(gradient.square(), (1 - _BETA2) * share)
-        root = (square.sqrt() / rest2.to(dtype)[:, None]).add_(_ADAM_EPS)
-        weights -= size.to(dtype)[:, None] * mean / root
-        if rows is not None:
-            rows.adam(
-                table,
-                state["row_mean"],
-                state["row_square"],
-                scale.to(dtype),
-                active.to(dtype),
-                (size * rest2).to(dtype),
-                _BETA1,
-                _BETA2,
-                _ADAM_EPS,
-            )
+        moments = self.state["row_mean"], self.state["row_square"]
+        rows.adam(table, AdamStep(*moments, scale, active, size, *self._betas, self._eps))
 
 
-class Adagrad:
+class Adagrad(Optimizer):
     """As ``torch.optim.Adagrad``."""
 
-    def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
-        self.state = {"learning_rate": learning_rate, "total": torch.zeros_like(weights)}
-        if table is not None:
-            self.state["row_total"] = torch.zeros_like(table)
+    _sums = ("total",)
+    _eps = 1e-10
 
-    def update(
-        self,
-        weights: Tensor,
-        gradient: Tensor,
-        table: Tensor,
-        rows: RowGradient | None,
-        scale: Tensor,
-        active: Tensor,
+    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+        return self.state["learning_rate"], torch.ones_like(active)
+
+    def _direction(self, gradient: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
+        return gradient, self.state["total"].addcmul_(gradient, gradient)
+
+    def _update_rows(
+        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
-        dtype = weights.dtype
-        scale = (scale * active).to(dtype)  # no gradient, no step
-        size = self.state["learning_rate"].to(dtype)
-        gradient = gradient * scale[:, None]
-        total = self.state["total"].addcmul_(gradient, gradient)
-        weights -= size[:, None] * gradient / total.sqrt().add_(_ADAGRAD_EPS)
-        if rows is not None:
-            rows.adagrad(table, self.state["row_total"], scale, size, _ADAGRAD_EPS)
+        rows.adagrad(table, AdagradStep(self.state["row_total"], scale, size, self._eps))
 
 
-OPTIMIZERS: dict[str, type[Adam] | type[Adagrad]] = {"adam": Adam, "adagrad": Adagrad}
+OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adagrad": Adagrad}

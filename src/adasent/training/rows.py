@@ -6,10 +6,32 @@ waiting; :class:`TorchRows` is their definition.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+
+
+class AdamStep(NamedTuple):
+    """What Adam knows of the tables; ``mean`` and ``square`` are changed in place."""
+
+    mean: Tensor  # (K, V, d)
+    square: Tensor  # (K, V, d)
+    scale: Tensor  # (K,) factor on the gradients
+    active: Tensor  # (K,) 0.0 for a model that stays as it is
+    size: Tensor  # (K,) of the step
+    beta1: float
+    beta2: float
+    eps: float
+
+
+class AdagradStep(NamedTuple):
+    """What AdaGrad knows of the tables; ``total`` is changed in place."""
+
+    total: Tensor  # (K, V, d) sums of squares
+    scale: Tensor  # (K,) factor on the gradients
+    size: Tensor  # (K,) of the step
+    eps: float
 
 
 class RowGradient(Protocol):
@@ -23,24 +45,11 @@ class RowGradient(Protocol):
 
     squares: Tensor
 
-    def adam(
-        self,
-        table: Tensor,
-        mean: Tensor,
-        square: Tensor,
-        scale: Tensor,
-        active: Tensor,
-        size: Tensor,
-        beta1: float,
-        beta2: float,
-        eps: float,
-    ) -> None:
-        """Update rows and moments in place; ``scale``, ``active`` and ``size`` are (K,)."""
+    def adam(self, table: Tensor, step: AdamStep) -> None:
+        """Update the rows in place."""
 
-    def adagrad(
-        self, table: Tensor, total: Tensor, scale: Tensor, size: Tensor, eps: float
-    ) -> None:
-        """Update rows and sums of squares in place; ``scale`` and ``size`` are (K,)."""
+    def adagrad(self, table: Tensor, step: AdagradStep) -> None:
+        """Update the rows in place."""
 
 
 def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> RowGradient:
@@ -77,36 +86,22 @@ class TorchRows:
             0, self.models, self.values.square().sum(dim=1)
         )
 
-    def adam(
-        self,
-        table: Tensor,
-        mean: Tensor,
-        square: Tensor,
-        scale: Tensor,
-        active: Tensor,
-        size: Tensor,
-        beta1: float,
-        beta2: float,
-        eps: float,
-    ) -> None:
-        gradient = self.values * self._of_rows(scale)
-        active = self._of_rows(active)
-        means, squares = self._take(mean), self._take(square)
-        means.lerp_(gradient, (1 - beta1) * active)
-        squares.lerp_(gradient.square(), (1 - beta2) * active)
-        self._put(mean, means)
-        self._put(square, squares)
-        step = self._of_rows(size) * means / squares.sqrt().add_(eps)
-        self._put(table, self._take(table) - step)
+    def adam(self, table: Tensor, step: AdamStep) -> None:
+        gradient, active = self.values * self._of_rows(step.scale), self._of_rows(step.active)
+        means, squares = self._take(step.mean), self._take(step.square)
+        means.lerp_(gradient, (1 - step.beta1) * active)
+        squares.lerp_(gradient.square(), (1 - step.beta2) * active)
+        self._put(step.mean, means)
+        self._put(step.square, squares)
+        change = self._of_rows(step.size) * means / squares.sqrt().add_(step.eps)
+        self._put(table, self._take(table) - change)
 
-    def adagrad(
-        self, table: Tensor, total: Tensor, scale: Tensor, size: Tensor, eps: float
-    ) -> None:
-        gradient = self.values * self._of_rows(scale)
-        totals = self._take(total).addcmul_(gradient, gradient)
-        self._put(total, totals)
-        step = self._of_rows(size) * gradient / totals.sqrt().add_(eps)
-        self._put(table, self._take(table) - step)
+    def adagrad(self, table: Tensor, step: AdagradStep) -> None:
+        gradient = self.values * self._of_rows(step.scale)
+        totals = self._take(step.total).addcmul_(gradient, gradient)
+        self._put(step.total, totals)
+        change = self._of_rows(step.size) * gradient / totals.sqrt().add_(step.eps)
+        self._put(table, self._take(table) - change)
 
     def _of_rows(self, of_models: Tensor) -> Tensor:
         return of_models[self.models][:, None]

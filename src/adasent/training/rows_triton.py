@@ -16,6 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from adasent.text.vocabulary import PAD_ID
+from adasent.training.rows import AdagradStep, AdamStep
 
 _PAD = tl.constexpr(PAD_ID)
 _TILE = 16  # occurrences summed at a time
@@ -32,26 +33,13 @@ class TritonRows:
         self._launch(_sum, order.contiguous(), gradient.contiguous(), squares, TILE=_TILE)
         self.squares = squares.sum(dim=1)
 
-    def adam(
-        self,
-        table: Tensor,
-        mean: Tensor,
-        square: Tensor,
-        scale: Tensor,
-        active: Tensor,
-        size: Tensor,
-        beta1: float,
-        beta2: float,
-        eps: float,
-    ) -> None:
-        self._launch(
-            _adam, table, mean, square, scale, active, size, self.n_words, 1 - beta1, 1 - beta2, eps
-        )
+    def adam(self, table: Tensor, step: AdamStep) -> None:
+        *tensors, beta1, beta2, eps = step
+        self._launch(_adam, table, *tensors, self.n_words, 1 - beta1, 1 - beta2, eps)
 
-    def adagrad(
-        self, table: Tensor, total: Tensor, scale: Tensor, size: Tensor, eps: float
-    ) -> None:
-        self._launch(_adagrad, table, total, scale, size, self.n_words, eps)
+    def adagrad(self, table: Tensor, step: AdagradStep) -> None:
+        *tensors, eps = step
+        self._launch(_adagrad, table, *tensors, self.n_words, eps)
 
     def _launch(self, kernel: Any, *values: Any, **constants: int) -> None:
         """One program for each occurrence of each model."""
@@ -106,18 +94,33 @@ def _sum(
 
 
 @triton.jit
+def _row(gradient, scale, word, n_words, n, size, SIZE: tl.constexpr):
+    """Model, place in the tables, columns and scaled gradient of the word of this program."""
+    model = tl.program_id(1).to(tl.int64)
+    feature = tl.arange(0, SIZE)
+    inside = feature < size
+    at = (model * n_words + word) * size + feature
+    place = model * n + tl.program_id(0)
+    g = tl.load(gradient + place * size + feature, mask=inside, other=0.0)
+    return model, at, inside, g * tl.load(scale + model)
+
+
+@triton.jit
+def _step(table, at, inside, size_of_step, direction, square, eps):
+    """Take the step of one row."""
+    weights = tl.load(table + at, mask=inside, other=0.0)
+    weights -= size_of_step * direction / (tl.sqrt(square) + eps)
+    tl.store(table + at, weights, mask=inside)
+
+
+@triton.jit
 def _adam(
     words, gradient, table, mean, square, scale, active, size_of_step, n_words, share1, share2,
     eps, n, size, SIZE: tl.constexpr,
 ):  # fmt: skip
     word, is_head = _head(words, n)
     if is_head:
-        place, model = tl.program_id(0), tl.program_id(1).to(tl.int64)
-        feature = tl.arange(0, SIZE)
-        inside = feature < size
-        at = (model * n_words + word) * size + feature
-        g = tl.load(gradient + (model * n + place) * size + feature, mask=inside, other=0.0)
-        g *= tl.load(scale + model)
+        model, at, inside, g = _row(gradient, scale, word, n_words, n, size, SIZE)
         working = tl.load(active + model)
         m = tl.load(mean + at, mask=inside, other=0.0)
         v = tl.load(square + at, mask=inside, other=0.0)
@@ -125,9 +128,7 @@ def _adam(
         v += share2 * working * (g * g - v)
         tl.store(mean + at, m, mask=inside)
         tl.store(square + at, v, mask=inside)
-        weights = tl.load(table + at, mask=inside, other=0.0)
-        weights -= tl.load(size_of_step + model) * m / (tl.sqrt(v) + eps)
-        tl.store(table + at, weights, mask=inside)
+        _step(table, at, inside, tl.load(size_of_step + model), m, v, eps)
 
 
 @triton.jit
@@ -136,14 +137,7 @@ def _adagrad(
 ):  # fmt: skip
     word, is_head = _head(words, n)
     if is_head:
-        place, model = tl.program_id(0), tl.program_id(1).to(tl.int64)
-        feature = tl.arange(0, SIZE)
-        inside = feature < size
-        at = (model * n_words + word) * size + feature
-        g = tl.load(gradient + (model * n + place) * size + feature, mask=inside, other=0.0)
-        g *= tl.load(scale + model)
+        model, at, inside, g = _row(gradient, scale, word, n_words, n, size, SIZE)
         v = tl.load(total + at, mask=inside, other=0.0) + g * g
         tl.store(total + at, v, mask=inside)
-        weights = tl.load(table + at, mask=inside, other=0.0)
-        weights -= tl.load(size_of_step + model) * g / (tl.sqrt(v) + eps)
-        tl.store(table + at, weights, mask=inside)
+        _step(table, at, inside, tl.load(size_of_step + model), g, v, eps)

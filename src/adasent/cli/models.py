@@ -1,0 +1,100 @@
+"""A model folder in, what labels texts with it out, whichever system it is of."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from adasent.errors import AdaSentWarning, ConfigError, ModelFormatError
+from adasent.systems.registry import SYSTEMS, load_system
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from adasent import Predictor
+    from adasent.text.tokenize import Tokenizer
+
+ADASENT = "adasent"
+
+
+class Labeller(Protocol):
+    """What the commands ask of a model."""
+
+    classes_: np.ndarray
+    training_: dict[str, Any]
+
+    def predict(self, texts: Any, /) -> np.ndarray:
+        """A label for each text."""
+
+    def predict_proba(self, texts: Any, /) -> np.ndarray:
+        """(N, C) probabilities."""
+
+
+def open_model(folder: Path) -> Labeller:
+    """The saved model of any system; AdaSent's needs numpy alone."""
+    from adasent import load
+
+    model: Labeller = load(folder) if _system(folder) == ADASENT else load_system(folder)
+    return model
+
+
+def open_adasent(folder: Path, command: str) -> Predictor:
+    """The saved model for a command that shows the pyramid; other systems have none."""
+    from adasent import load
+
+    system = _system(folder)
+    if system != ADASENT:
+        raise ConfigError(
+            f"{command} needs a model of AdaSent, and {folder} holds one of {system}; "
+            "adasent predict and adasent evaluate can use it"
+        )
+    return load(folder)
+
+
+def _system(folder: Path) -> str:
+    """The system that a folder names; else AdaSent, whose loader says what is wrong with it."""
+    from adasent.model_folder import CONFIG, read_object
+
+    try:
+        system = read_object(folder, CONFIG).get("system")
+    except ModelFormatError:
+        return ADASENT
+    return system if isinstance(system, str) and system in SYSTEMS else ADASENT
+
+
+class Counting:
+    """A tokenizer that counts odd texts over a whole stream, for one warning at its end."""
+
+    def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
+        self.tokenizer = tokenizer
+        self.max_words = max_words
+        self.n_texts = self.n_empty = self.n_long = 0
+
+    def __call__(self, text: str) -> list[str]:
+        tokens = self.tokenizer(text)
+        self.n_texts += 1
+        self.n_empty += not tokens
+        self.n_long += len(tokens) > self.max_words
+        return tokens
+
+    def warn(self) -> None:
+        """What was odd, if anything."""
+        odd = {
+            f"longer than max_words={self.max_words}, cut there": self.n_long,
+            "without a word, read as one unknown word": self.n_empty,
+        }
+        notes = [f"{n} {what}" for what, n in odd.items() if n]
+        if notes:
+            message = f"of {self.n_texts} texts: {'; '.join(notes)}"
+            warnings.warn(message, AdaSentWarning, stacklevel=2)
+
+
+def count_texts(model: Any) -> Counting:
+    """Put a counting tokenizer into a model of any system."""
+    if hasattr(model, "tokenizer_"):  # systems that count n-grams have no encoder
+        model.tokenizer_ = counting = Counting(model.tokenizer_, model.max_words_)
+        return counting
+    encoder = model.encoder_ if hasattr(model, "encoder_") else model.encoder
+    encoder.tokenizer = counting = Counting(encoder.tokenizer, encoder.max_words)
+    return counting

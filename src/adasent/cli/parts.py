@@ -1,0 +1,68 @@
+"""DATA of a command in, the texts to test on out; and whether they suit a model."""
+
+from __future__ import annotations
+
+import warnings
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from adasent.errors import AdaSentWarning, DataError
+
+if TYPE_CHECKING:
+    from adasent.cli.models import Labeller
+    from adasent.data import Corpus
+
+
+class Split(StrEnum):
+    """Parts of a set that has an official split."""
+
+    test = "test"
+    train = "train"
+    all = "all"
+
+
+def read_part(
+    data: str, text: str | None, label: str | None, encoding: str, split: Split | None
+) -> tuple[Corpus, str]:
+    """The texts that ``--split`` names, by default those meant for testing; and their part."""
+    from adasent.data import load
+    from adasent.data.registry import find
+
+    if split is None:
+        entry = find(data)
+        split = Split.test if entry is not None and entry.split == "official" else Split.all
+    wanted = None if split is Split.all else split.value
+    return load(data, text=text, label=label, split=wanted, encoding=encoding), split.value
+
+
+def check_labels(model: Labeller, corpus: Corpus) -> None:
+    """Refuse texts whose labels are all strange to the model; warn where some are."""
+    known = model.classes_.tolist()
+    unknown = [label for label in corpus.labels if label not in known]
+    if not unknown:
+        return
+    names = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
+    if len(unknown) == len(corpus):
+        raise DataError(
+            f"{corpus.name}: no label is one of the model's ({', '.join(map(repr, known[:10]))}), "
+            f"but such as {names}; check the label column"
+        )
+    warnings.warn(
+        f"{len(unknown)} of {len(corpus)} texts carry labels that the model does not know "
+        f"({names}); they count as errors",
+        AdaSentWarning,
+        stacklevel=2,
+    )
+
+
+def check_unseen(model: Labeller, corpus: Corpus, part: str) -> None:
+    """Warn of texts that the model was trained on."""
+    seen: Any = model.training_.get("data", {})
+    same = seen.get("sha256") == corpus.sha256
+    if same and (part == "all" or seen.get("part") in ("all", part)):
+        warnings.warn(
+            "the model was trained on these texts or some of them; on others it will do worse, "
+            "see adasent crossval",
+            AdaSentWarning,
+            stacklevel=2,
+        )

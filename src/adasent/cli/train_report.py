@@ -1,0 +1,79 @@
+"""What ``adasent train`` prints: the data before, the model after, and what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adasent.cli.console import say
+from adasent.cli.options import command
+
+if TYPE_CHECKING:
+    from adasent.data import Corpus
+    from adasent.text.vectors import WordVectors
+
+
+def introduce(corpus: Corpus, part: str, *, going_on: bool) -> None:
+    """The texts, and whether an unfinished run goes on."""
+    n_classes = len(set(corpus.labels))
+    say(f"{corpus.name}: {len(corpus):,} texts, {n_classes} classes")
+    if part == "train":
+        say("only its official training part is used; the test part is left for evaluate")
+    for note in corpus.notes:
+        say(f"note: {note}")
+    if going_on:
+        say("going on with the unfinished run found there")
+
+
+def report_network(clf: Any, corpus: Corpus, sources: list[WordVectors], out: Path) -> None:
+    """A network that was trained by epochs."""
+    history = clf.history_
+    best = history[history.best_epoch]
+    seconds = sum(history.column("seconds"))
+    n_read = sum(row["examples_per_second"] * row["seconds"] for row in history)
+    say(f"\nepochs              {len(history)}, best {history.best_epoch + 1}")
+    if best["valid_accuracy"] is not None:
+        n_held = clf.training_["n_validation"]
+        say(f"validation accuracy {best['valid_accuracy']:.4f} on {n_held:,} texts")
+    else:
+        say("validation          none; the last epoch was kept")
+    say(f"speed               {n_read / seconds:,.0f} texts/s, {seconds:.0f} s in all")
+    say(f"vectors             {_coverage(clf, corpus, sources)}")
+    flow = history[-1]["gradient_flow"]
+    if flow is not None:
+        say(f"gradient flow       {flow['verdict']}")
+    say(f"model               {out}, {_size(out)}, {len(clf.vocabulary_):,} words")
+
+
+def report_counts(seconds: float, out: Path) -> None:
+    """A system that was trained in one go."""
+    say(f"\ntraining            {seconds:.1f} s in all")
+    say(f"model               {out}, {_size(out)}")
+
+
+def say_next(out: Path, data: str, part: str, system: str) -> None:
+    """Commands for the new model."""
+    say("\nnext")
+    if part == "train":
+        say(f"  {command('adasent', 'evaluate', out, data)}")
+    else:
+        chosen = () if system == "adasent" else ("--system", system)
+        line = command("adasent", "crossval", data, *chosen)
+        say(f"  {line}    accuracy on texts it has not seen")
+    say(f'  echo "a text of yours" | {command("adasent", "predict", out, "--proba")}')
+
+
+def _size(folder: Path) -> str:
+    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    return f"{size / 1e6:.1f} MB"
+
+
+def _coverage(clf: Any, corpus: Corpus, sources: list[WordVectors]) -> str:
+    from adasent.text.vectors import coverage
+
+    if not sources:
+        return "none, random start; see adasent vectors --help"
+    cut = clf.encoder_.tokenizer
+    counts = Counter(token for text in corpus.texts for token in cut(text))
+    return str(coverage(sources, counts, n_missing=0))
