@@ -53,7 +53,9 @@ gate_size, copy_bias
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
     optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
 fine_tune, epochs, batch_size, patience
-        Training; see :class:`adasent.training.config.TrainingConfig`.
+        Training; see :class:`adasent.training.config.TrainingConfig`. A learning rate or vector
+        dropout of None is chosen by the dimensions of the word vectors
+        (:func:`adasent.training.config.suited_to`).
     validation_fraction
         Share of the training texts held back to choose the epoch; 0 trains all epochs on all.
     class_weight
@@ -104,11 +106,11 @@ fine_tune, epochs, batch_size, patience
         gate_size: int = 20,
         copy_bias: float = 4.0,
         optimizer: str = "adam",
-        learning_rate: float = 5e-4,
+        learning_rate: float | None = None,
         penalty: float = 1e-4,
         clip_norm: float = 5.0,
         word_dropout: float = 0.1,
-        vector_dropout: float = 0.5,
+        vector_dropout: float | None = None,
         dropout: float = 0.3,
         fine_tune: bool = True,
         epochs: int = 30,

@@ -39,7 +39,7 @@ from adasent.text.vectors import (
 )
 from adasent.text.vocabulary import SPECIALS, Vocabulary
 from adasent.training.checkpoint import Checkpoint, run_fingerprint
-from adasent.training.config import TrainingConfig
+from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.examples import Examples
 from adasent.training.history import History
 from adasent.training.loop import default_device, train
@@ -175,7 +175,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation: tuple[Any, Any] | None = None,
     ) -> Encoded:
         """Texts and vectors as numbers. The settings of network and training play no part."""
-        self._training_config()
+        self._training_config(self.vector_size)
         texts, labels = check_examples(X, y)
         classes = np.unique(labels)
         if len(classes) == 1:
@@ -242,9 +242,8 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             torch.manual_seed(encoded.seed)
             model = self.network_type(network)
             model.embedding.set_vectors(torch.from_numpy(table))
-        run = Run(
-            model, encoded.training, encoded.validation, self._training_config(), encoded.seed
-        )
+        config = self._training_config(encoded.table.shape[1])
+        run = Run(model, encoded.training, encoded.validation, config, encoded.seed)
         return _Task(run, encoded.classes, encoded.encoder, encoded.n_texts)
 
     def _finish(self, task: _Task, history: History) -> Self:
@@ -299,13 +298,17 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Trees of the texts, for a network that composes along them."""
         return None
 
-    def _training_config(self) -> TrainingConfig:
+    def _training_config(self, vector_size: int) -> TrainingConfig:
         check_range("validation_fraction", self.validation_fraction, 0, 0.9)
         check_range("extra_words", self.extra_words, 0, whole=True)
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
         check_range("max_words", self.max_words, 1, whole=True)
-        return TrainingConfig(**{f.name: getattr(self, f.name) for f in fields(TrainingConfig)})
+        settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
+        for name, value in suited_to(vector_size).items():
+            if settings[name] is None:
+                settings[name] = value
+        return TrainingConfig(**settings)
 
     # -- prediction ----------------------------------------------------------------------------
 

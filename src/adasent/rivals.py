@@ -32,7 +32,7 @@ from adasent.systems.rnn import BRnn, Rnn, RnnConfig
 from adasent.text.encoder import TextEncoder
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
-from adasent.training.config import TrainingConfig
+from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.history import History
 
 #: Keywords that say how texts are read and how a run is made, with those of AdaSentClassifier.
@@ -57,7 +57,8 @@ class RivalClassifier(NeuralClassifier):
 
     def __init_subclass__(cls, extra: dict[str, Any] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
-        defaults = _COMMON | _defaults(cls.config_type) | _defaults(TrainingConfig) | (extra or {})
+        training = _defaults(TrainingConfig) | dict.fromkeys(suited_to(0))
+        defaults = _COMMON | _defaults(cls.config_type) | training | (extra or {})
 
         def __init__(self: RivalClassifier, **settings: Any) -> None:
             for name in settings:

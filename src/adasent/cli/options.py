@@ -137,14 +137,18 @@ def _alternatives(key: str, system: str) -> str:
     return f"{hint} There are {', '.join(names)}" if hint.endswith("?") else hint
 
 
+#: Of settings whose default is None.
+_KINDS: dict[str, type] = {"n_jobs": int, "learning_rate": float, "vector_dropout": float}
+
+
 def _typed(key: str, value: str, default: Any) -> Any:
     if key == "class_weight" and value.lower() not in ("balanced", "none"):
         raise ConfigError(f"--set class_weight: expected balanced or none, got {value!r}")
     if default is None and value.lower() == "none":
         return None
-    if default is None and key != "n_jobs":
+    if default is None and key not in _KINDS:
         return value
-    kind = int if default is None else type(default)
+    kind = _KINDS[key] if default is None else type(default)
     if kind is bool:
         if value.lower() in ("true", "false"):
             return value.lower() == "true"

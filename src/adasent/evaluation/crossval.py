@@ -25,6 +25,7 @@ from adasent.evaluation.records import FoldRecord, append_record, read_records, 
 from adasent.text.encoder import tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vectors import read_vectors
+from adasent.training.config import suited_to
 
 if TYPE_CHECKING:
     from adasent.data.span_parser import SpanParser
@@ -283,6 +284,11 @@ def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str,
     if "vectors" in spec:
         # A list, because the order of the files is the order of the columns.
         spec["vectors"] = [{"name": n, "sha256": _digest(path)} for n, path in vectors.items()]
+        size = sum(read_vectors(path, limit=1).dim for path in vectors.values())
+        # The values that are used, not that they were left open.
+        for name, value in suited_to(size or estimator.vector_size).items():
+            if spec[name] is None:
+                spec[name] = value
     elif vectors:
         raise ConfigError(f"the system {system} reads no word vectors; leave them out")
     if "parser" in spec and spec["parser"] is None:

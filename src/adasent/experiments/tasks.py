@@ -29,6 +29,7 @@ from adasent.experiments.specs import Experiments, Setting, Unit, experiments
 from adasent.systems import registry
 from adasent.text.tokenize import get_tokenizer
 from adasent.text.vectors import WordVectors, read_vectors
+from adasent.training.config import suited_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +123,14 @@ class Tasks:
         common: dict[str, Any] = {"tokenizer": protocol.tokenizer, "random_state": unit.seed}
         described: list[dict[str, str]] = []
         system = plan.row(unit)
+        defaults = dict(self._defaults(system.name))
         if system.vectors:
             common |= {"epochs": protocol.epochs, "patience": protocol.patience}
             names = plan.vectors(unit)
-            common["vectors"] = [self._source(name) for name in names] or None
+            sources = [self._source(name) for name in names]
+            common["vectors"] = sources or None
             described = [self._described(name) for name in names]
+            defaults |= suited_to(sum(source.dim for source in sources))
         trees = None
         if system.trees:
             trees = self._trees(unit.data)
@@ -139,7 +143,7 @@ class Tasks:
             fold.test,
             plan.settings(unit),
             common,
-            plan.spec(unit, self._defaults(system.name), described, trees and trees.source),
+            plan.spec(unit, defaults, described, trees and trees.source),
             system.name,
             plan.ablations[unit.system].network if unit.table == "ablations" else None,
         )

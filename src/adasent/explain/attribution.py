@@ -89,8 +89,8 @@ class Attributor:
         self._network = network
         self._words = words
         self._cells = cells
-        votes = _votes(network.head, words.units)
-        self._alone = votes - votes[:, empty : empty + 1]  # (C, m)
+        self._votes = _votes(network.head, words.units)  # (C, m)
+        self._empty = self._votes[:, empty : empty + 1]
 
     def __call__(self, lengths: Ints, which: Ints) -> Attribution:
         """Explain a batch.
@@ -120,8 +120,9 @@ class Attributor:
         gradients = level_gradients(head, grown.levels, belief_in_rows, votes, p)
         found = _credit(self._cells)(grown, places, gradients, maximum=composition.maximum)
         n_words = np.repeat(lengths, lengths)
-        alone = self._alone[:, which] / n_words
+        alone = (self._votes[:, which] - self._empty) / n_words
         unit_scores = _with_last(found.units)
+        unit_votes = np.hstack([self._votes[:, in_rows], _votes(head, grown.units[len(which) :])])
         single = lengths == 1
         unit_scores[:, places.first_unit[:-1][single]] = alone[:, firsts[single]]
         above = places.units[places.units >= len(which)] - len(which)
@@ -131,7 +132,7 @@ class Attributor:
             belief,
             votes[:, places.words],
             probabilities,
-            _votes(head, grown.units)[:, places.units],
+            unit_votes[:, places.units],
             unit_scores,
             alone + (1 - 1 / n_words) * _with_last(found.words),
             found.starts,

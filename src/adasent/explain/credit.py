@@ -59,27 +59,37 @@ def credit_numpy(pyramids: Pyramids, places: Places, gradients: Floats, *, maxim
     """
     found = empty_credit(len(gradients), places)
     owned = _owned(pyramids, places, maximum=maximum)
+    means = np.empty((len(places.lengths), gradients.shape[2]), dtype=np.float32)
+    pool_numpy(pyramids.units[: len(places.words)], places.counts, means, maximum=False)
+    vectors = pyramids.units[places.words] - means.repeat(places.lengths, axis=0)
+    text_of = np.arange(len(means)).repeat(np.diff(places.first_unit))
     row = 0
     for spans in _stretches(span_levels(pyramids.gates, places.counts)):
-        inside = (places.units >= row) & (places.units < row + len(spans))
-        cells = np.flatnonzero(inside)  # text after text
-        rows = places.units[cells]
-        spans_of = spans[rows - row]
+        # The units of these levels, text after text.
+        cells = np.flatnonzero((places.units >= row) & (places.units < row + len(spans)))
+        rows, text = places.units[cells], text_of[cells]
+        weights = spans[rows - row]
         row += len(spans)
-        found.starts[cells], found.stops[cells] = cores(spans_of)
-        ends = np.searchsorted(cells, places.first_unit).tolist()
-        for text, (i, j) in enumerate(pairwise(ends)):
-            if i == j:  # no unit as high as this; texts after it are no longer
+        found.starts[cells], found.stops[cells] = cores(weights)
+        parts, centred = owned[rows], pyramids.units[rows] - means[text]
+        levels = places.starts[places.level[cells]] + text  # where they are pooled
+        words = pairwise(places.first_word.tolist())
+        for (i, j), (first, last) in zip(pairwise(_bounds(cells, places)), words, strict=True):
+            if i == j:  # neither this text nor those after it reach these levels
                 break
-            words = slice(*places.first_word[text : text + 2].tolist())
-            own = places.words[words]  # rows of the text's words, and of its pooled levels
-            units, vectors = pyramids.units[rows[i:j]], pyramids.units[own]
-            mean = vectors.mean(axis=0)
-            credit = gradients.take(own[places.level[cells[i:j]]], axis=1)  # (K, cells, D)
-            credit *= owned[rows[i:j]]
-            found.units[:, cells[i:j]] = np.einsum("kcd,cd->kc", credit, units - mean)
-            products = credit @ (vectors - mean).T  # (K, cells, T)
-            found.words[:, words] += np.einsum("kct,ct->kt", products, spans_of[i:j, : len(own)])
+            credit = gradients.take(levels[i:j], axis=1)  # (K, cells, D)
+            credit *= parts[i:j]
+            found.units[:, cells[i:j]] = np.einsum("kcd,cd->kc", credit, centred[i:j])
+            products = credit @ vectors[first:last].T  # (K, cells, T)
+            found.words[:, first:last] += np.einsum(
+                "kct,ct->kt", products, weights[i:j, : last - first]
+            )
+    return found
+
+
+def _bounds(cells: Ints, places: Places) -> list[int]:
+    """Where the units of each text begin among some of all units; last, where they end."""
+    found: list[int] = np.searchsorted(cells, places.first_unit).tolist()
     return found
 
 

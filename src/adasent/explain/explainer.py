@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 from adasent.explain.attribution import Attribution, Attributor
 from adasent.explain.explanation import ByLevel, Explanation
 from adasent.explain.offsets import token_offsets
-from adasent.explain.phrases import ranked_phrases
-from adasent.runtime.arrays import Doubles, Ints
+from adasent.explain.phrases import Ranking
 from adasent.runtime.packing import batches
 from adasent.runtime.words import Words
 from adasent.text.encoder import check_texts, tokenise
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adasent.text.encoder import TextEncoder
 
 #: Words explained together, at most; a longer text by itself. All of their units are held.
-BATCH_WORDS = 800
+BATCH_WORDS = 1200
 
 
 @overload
@@ -75,10 +75,10 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
             n_words = int(lengths[group].sum())
             part = attribute(lengths[group], words.which[done : done + n_words])
             done += n_words
-            phrases = ranked_phrases(part)
+            ranking = Ranking(part)
             for row, i in enumerate(group.tolist()):
                 found[i] = _explanation(
-                    texts[i], tokenised[i], encoder, classes, part, row, phrases[row]
+                    texts[i], tokenised[i], encoder, classes, part, row, ranking
                 )
     return [found[i] for i in range(len(texts))]
 
@@ -90,7 +90,7 @@ def _explanation(
     classes: tuple[Label, ...],
     found: Attribution,
     row: int,
-    phrases: tuple[Ints, Doubles],
+    ranking: Ranking,
 ) -> Explanation:
     """One text of an attribution, with the text itself."""
     cut = len(tokens) == encoder.max_words
@@ -112,7 +112,7 @@ def _explanation(
         ByLevel(found.unit_scores[:, units].T, n_levels),
         ByLevel(found.unit_votes[:, units].T, n_levels),
         found.word_scores[:, words].T,
-        *phrases,
+        partial(ranking.of, row),
         n_words,
         n_words > len(tokens),
     )

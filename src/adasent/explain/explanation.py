@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self, overload
@@ -128,9 +128,8 @@ class Explanation:
         For each level, (units, C): what a unit added to each probability, and what it says alone.
     words
         (T, C) score of each word: what it added to each probability.
-    bounds, scores
-        (P, 3) first word, word after the last, and level of each phrase that carried part of the
-        decision; (P, C) scores. See :attr:`phrases`.
+    ranking
+        Gives :attr:`bounds` and :attr:`scores`.
     n_words, truncated
         How many words the text has, and whether the model read only the first of them.
     """
@@ -146,8 +145,7 @@ class Explanation:
     unit_scores: ByLevel
     unit_probabilities: ByLevel
     words: Doubles
-    bounds: Ints
-    scores: Doubles
+    ranking: Callable[[], tuple[Ints, Doubles]]
     n_words: int
     truncated: bool
     method: str = METHOD
@@ -180,6 +178,16 @@ class Explanation:
             first = np.arange(len(level))[:, None]
             found.append(level[first, first + np.arange(t + 1)])
         return tuple(found)
+
+    @property
+    def bounds(self) -> Ints:
+        """(P, 3) first word, word after the last, and level of each of :attr:`phrases`."""
+        return self.ranking()[0]
+
+    @property
+    def scores(self) -> Doubles:
+        """(P, C) scores of :attr:`phrases`."""
+        return self.ranking()[1]
 
     @cached_property
     def phrases(self) -> tuple[Phrase, ...]:
@@ -262,8 +270,9 @@ class Explanation:
         units = [unit for level in values["units"] for unit in level]
         gates = [gate for level in values["gates"] for gate in level]
         phrases = values["phrases"]
-        bounds = [[phrase["start"], phrase["end"], phrase["level"]] for phrase in phrases]
-        scores = [phrase["score"] for phrase in phrases]
+        spots = [[phrase["start"], phrase["end"], phrase["level"]] for phrase in phrases]
+        bounds = np.array(spots, dtype=np.int64).reshape(-1, 3)
+        scores = np.array([phrase["score"] for phrase in phrases]).reshape(-1, n_classes)
 
         def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
             return ByLevel(np.array(rows, dtype=np.float64).reshape(-1, width), n_units)
@@ -280,8 +289,7 @@ class Explanation:
             by_level([unit["score"] for unit in units], n_classes, n_words),
             by_level([unit["probabilities"] for unit in units], n_classes, n_words),
             np.array(values["words"]),
-            np.array(bounds, dtype=np.int64).reshape(-1, 3),
-            np.array(scores).reshape(-1, n_classes),
+            lambda: (bounds, scores),
             values["n_words"],
             values["truncated"],
             values["method"],

@@ -6,6 +6,7 @@ text whose cores are the same words make one phrase, and their scores are summed
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,21 @@ from adasent.runtime.arrays import Doubles, Ints
 
 #: Units below this part of their text's strongest are left out.
 LEAST = 0.03
+
+
+class Ranking:
+    """The phrases of a batch of texts, ranked when those of the first of them are asked for."""
+
+    def __init__(self, found: Attribution) -> None:
+        self._found = found
+
+    def of(self, text: int) -> tuple[Ints, Doubles]:
+        """The phrases of a text; see :func:`ranked_phrases`."""
+        return self._all[text]
+
+    @cached_property
+    def _all(self) -> list[tuple[Ints, Doubles]]:
+        return ranked_phrases(self._found)
 
 
 def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from adasent.runtime.arrays import Doubles, Floats
 
-
 #: Added to a variance before its root is taken, as torch does.
 NORM_EPS = np.float32(1e-5)
 

@@ -44,9 +44,7 @@ _NOT_SETTINGS = {
 def find(system: str) -> Any:
     """The estimator class of a system."""
     if system not in SYSTEMS:
-        raise ConfigError(
-            f"unknown system {system!r}{nearest(system, SYSTEMS)}"
-        )
+        raise ConfigError(f"unknown system {system!r}{nearest(system, SYSTEMS)}")
     module, name = SYSTEMS[system]
     counts_words = module in ("adasent.systems.nb", "adasent.systems.paragraph_vector")
     for package in ("sklearn",) if counts_words else ("torch", "sklearn"):

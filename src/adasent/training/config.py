@@ -6,6 +6,19 @@ from dataclasses import dataclass
 
 from adasent.systems.config import JsonConfig, check_choice, check_range
 
+#: Word vectors of fewer dimensions are small.
+SMALL_VECTORS = 150
+
+
+def suited_to(vector_size: int) -> dict[str, float]:
+    """Settings that depend on the dimensions of the word vectors, for who does not give them.
+
+    Many dimensions overfit sooner: they want more dropout and smaller steps. Few do not bear it.
+    """
+    if vector_size < SMALL_VECTORS:
+        return {"learning_rate": 1e-3, "vector_dropout": 0.3}
+    return {"learning_rate": 5e-4, "vector_dropout": 0.5}
+
 
 @dataclass(frozen=True)
 class TrainingConfig(JsonConfig):
@@ -38,11 +51,11 @@ class TrainingConfig(JsonConfig):
     """
 
     optimizer: str = "adam"
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
-    vector_dropout: float = 0.5
+    vector_dropout: float = 0.3
     dropout: float = 0.3
     fine_tune: bool = True
     epochs: int = 30
