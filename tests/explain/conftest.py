@@ -53,9 +53,10 @@ class Twin:
         classes = np.array([f"class {i}" for i in range(config.n_classes)])
         self.predictor = Predictor(Network(config, table, tensors), encoder, classes)
 
-    def alone(self, id_: int) -> np.ndarray:
-        output = self.model(torch.tensor([[id_]]), torch.tensor([1]))
-        found: np.ndarray = output.log_probs[0].double().exp().numpy()
+    def alone(self, ids: np.ndarray) -> np.ndarray:
+        """(n, C) probabilities of texts of one word."""
+        output = self.model(torch.from_numpy(ids)[:, None], torch.ones(len(ids), dtype=torch.long))
+        found: np.ndarray = output.log_probs.double().exp().numpy()
         return found
 
     def vote(self, pooled: torch.Tensor) -> torch.Tensor:
@@ -69,7 +70,7 @@ class Twin:
         return torch.log_softmax(classifier.out(features), dim=-1)
 
     def reference(self, ids: np.ndarray) -> dict[str, Any]:
-        """An explanation in torch, by autograd and plain loops."""
+        """An explanation in torch, by autograd and a plain loop."""
         model, n = self.model, len(ids)
         output = model(torch.from_numpy(ids)[None], torch.tensor([n]), keep_units=True)
         pyramid = output.pyramid
@@ -90,12 +91,12 @@ class Twin:
             own = torch.stack([owned * slope[t] for slope in slopes], dim=1)  # (n, C, D)
             unit_scores.append((own * (units - mean)[:, None]).sum(dim=-1))
             arriving[t] += own
-            for j in range(n - t if t else 0):
-                left, right, composed = pyramid.gates[t - 1][j].tolist()
-                arriving[t - 1][j] += (left + composed / 2) * arriving[t][j]
-                arriving[t - 1][j + 1] += (right + composed / 2) * arriving[t][j]
+            if t:
+                left, right, composed = pyramid.gates[t - 1].T[:, :, None, None]
+                arriving[t - 1][:-1] += (left + composed / 2) * arriving[t]
+                arriving[t - 1][1:] += (right + composed / 2) * arriving[t]
         in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
-        alone = np.stack([self.alone(int(i)) - self.alone(UNK_ID) for i in ids]) / n
+        alone = (self.alone(ids) - self.alone(np.array([UNK_ID]))) / n
         by_unit = [scores.numpy() for scores in reversed(unit_scores)] if n > 1 else [alone]
         return {
             "probabilities": output.log_probs[0].exp().numpy(),

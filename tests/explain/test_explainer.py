@@ -65,6 +65,10 @@ def test_agrees_with_prediction_and_trace(twin: Any, backend: str) -> None:
         np.testing.assert_allclose(one.beliefs, trace.beliefs, atol=1e-6)
         np.testing.assert_allclose(one.contributions.sum(axis=0), one.probabilities, atol=1e-6)
         np.testing.assert_allclose(one.words.sum(axis=1), 0, atol=1e-6)
+        for votes, units in zip(one.unit_probabilities, trace.units, strict=True):
+            head = twin.predictor.network.head
+            expected = np.exp(head.log_probs(head.normalise(units))).T
+            np.testing.assert_allclose(votes, expected, atol=1e-6)
         for gates, expected in zip(one.gates, trace.gates, strict=True):
             np.testing.assert_allclose(gates, expected, atol=1e-6)
 

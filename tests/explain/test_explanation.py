@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from adasent import Predictor
 from adasent.errors import DataError
 from adasent.explain import METHOD, Explanation, explain
-from adasent.explain.explanation import ByLevel
+from adasent.explain.explanation import ByLevel, Known
 
 KEYS = [
     "text", "tokens", "offsets", "classes", "probabilities", "predicted", "beliefs",
@@ -82,6 +83,13 @@ def test_contrast(explanation: Explanation) -> None:
     assert json.loads(json.dumps(found.to_dict()))["a"] == "neg"
     with pytest.raises(DataError, match="expected one of the labels 'neg', 'pos', got 'meh'"):
         explanation.contrast("neg", "meh")
+
+
+def test_a_copy_leaves_the_model_behind(explanation: Explanation) -> None:
+    assert not isinstance(explanation.rest, Known)
+    again = copy.deepcopy(explanation)
+    assert isinstance(again.rest, Known)
+    assert again.to_dict() == explanation.to_dict()
 
 
 def test_characters_of_words(explanation: Explanation) -> None:

@@ -51,6 +51,8 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "composition.gate_left": normal(3, size),
         "composition.gate_right": normal(3, size),
         "composition.gate_bias": normal(3),
+        "level_norm.weight": normal(size),
+        "level_norm.bias": normal(size),
         "level_gate.score.weight": normal(1, size),
         "level_gate.score.bias": normal(1),
         "classifier.hidden.weight": normal(4, size),

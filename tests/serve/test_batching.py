@@ -18,6 +18,7 @@ class Upper:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
         self.threads: list[str] = []
+        self.taken = Event()
         self.free = Event()
         self.free.set()
 
@@ -27,6 +28,7 @@ class Upper:
         return text, int(text.split("=")[1]) if "=" in text else 0
 
     def run(self, prepared: Sequence[str]) -> list[str]:
+        self.taken.set()
         self.free.wait(5)
         self.batches.append(list(prepared))
         self.threads.append(current_thread().name)
@@ -55,9 +57,8 @@ async def held(batcher: Batcher, task: Upper) -> asyncio.Task[list[str]]:
     """Keep the quick lane busy with one text until ``task.free`` is set."""
     task.free.clear()
     first = asyncio.ensure_future(batcher.run(task, ["first"]))
-    while batcher._lanes[0]._queue:
-        await asyncio.sleep(0.001)
-    await asyncio.sleep(0.01)  # until the worker has taken it and waits in run
+    await asyncio.sleep(0)  # it is put into the queue
+    assert await asyncio.to_thread(task.taken.wait, 5)
     return first
 
 
@@ -169,6 +170,8 @@ def test_who_waits_is_told_when_all_is_abandoned() -> None:
         for each in (first, waiting):
             with pytest.raises(RuntimeError, match="no more"):
                 await each
+        with pytest.raises(RuntimeError, match="no more"):
+            await batcher.run(task, ["too late"])
         task.free.set()
 
     play(scene)

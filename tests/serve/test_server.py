@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import httpx
@@ -18,18 +19,17 @@ from adasent.serve.server import address, is_loopback, listen, serve
 
 
 @pytest.fixture
-def slow_network(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Make every batch take so many seconds."""
-    quick = Network.probabilities
+def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Batches are not computed until this is set; so it is known which requests wait."""
+    quick, may_go = Network.probabilities, Event()
 
-    def set_seconds(seconds: float) -> None:
-        def slow(*args: Any) -> Any:
-            time.sleep(seconds)
-            return quick(*args)
+    def slow(*args: Any) -> Any:
+        assert may_go.wait(20)
+        return quick(*args)
 
-        monkeypatch.setattr(Network, "probabilities", slow)
-
-    return set_seconds
+    monkeypatch.setattr(Network, "probabilities", slow)
+    yield may_go
+    may_go.set()
 
 
 def ask(url: str) -> httpx.Response:
@@ -45,26 +45,24 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def test_accepted_requests_are_answered_when_it_stops(
-    make_running: Callable[..., Any], slow_network: Callable[[float], None]
+    make_running: Callable[..., Any], held_up: Event
 ) -> None:
-    slow_network(0.2)
     running = make_running()
-    gate = running.server._service.gate
+    service = running.server._service
     with ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(ask, running.url) for _ in range(12)]
-        wait_until(lambda: gate.n_requests == 12)
+        wait_until(lambda: service.gate.n_requests == 12)
         running.tell_to_stop()
+        wait_until(lambda: service.stopping)
+        held_up.set()
         answers = [each.result() for each in asked]
     assert [answer.status_code for answer in answers] == [200] * 12
 
 
 def test_what_cannot_be_answered_in_time_is_told(
-    make_running: Callable[..., Any],
-    slow_network: Callable[[float], None],
-    monkeypatch: pytest.MonkeyPatch,
+    make_running: Callable[..., Any], held_up: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "GRACE", 0.1)
-    slow_network(1.0)
     running = make_running()
     gate = running.server._service.gate
     with ThreadPoolExecutor(3) as pool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.summary import Summary, summarise
-from adasent.experiments.cells import Place
+from adasent.experiments.cells import OURS, Place
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.wording import BETTER, EMPTY, MISSING, WORSE, interval, signed
 
@@ -57,15 +57,25 @@ def over_folds(values: Mapping[Run, float]) -> Summary | None:
 
 
 class Ablations:
-    """Every variant on every set and fold rule that has records."""
+    """Every variant on every set and fold rule that has records.
+
+    Attributes
+    ----------
+    cells
+        Of variants of AdaSent.
+    others
+        Of variants of other systems, which are not compared.
+    """
 
     def __init__(self, records: Iterable[FoldRecord]) -> None:
         rows: dict[Place, list[FoldRecord]] = defaultdict(list)
         for record in records:
             rows[Place(record.spec["system"], record.data, record.rule)].append(record)
-        self.cells: Mapping[Place, Variant] = {
-            place: _variant(found) for place, found in rows.items()
-        }
+        self.cells: dict[Place, Variant] = {}
+        self.others: dict[Place, Variant] = {}
+        for place, found in rows.items():
+            ours = found[-1].spec.get("of", OURS) == OURS
+            (self.cells if ours else self.others)[place] = _variant(found)
 
     @property
     def variants(self) -> list[str]:
@@ -99,7 +109,8 @@ def supported(difference: Summary | None) -> bool:
 def ablation_tables(found: Ablations, sets: Sequence[str]) -> list[Table]:
     """Differences from the default at a glance, and every figure; nothing without records."""
     columns = found.columns(sets)
-    return [_overview(found, columns), _details(found, columns)] if columns else []
+    tables = [_overview(found, columns), _details(found, columns)] if columns else []
+    return [*tables, _others(found, sets)] if found.others else tables
 
 
 def _variant(rows: list[FoldRecord]) -> Variant:
@@ -158,6 +169,21 @@ def _details(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
     )
     head = ("Set", "Variant", "runs", "dev", "test", "95 %", "Δ", "95 %")
     return Table("ablations-runs", "Ablations, every figure", head, tuple(rows), notes)
+
+
+def _others(found: Ablations, sets: Sequence[str]) -> Table:
+    rows = [
+        (
+            Cell(place.system),
+            Cell(_column(place.data, place.rule)),
+            Cell(str(len(variant.test))),
+            Cell(f"{100 * statistics.fmean(variant.test.values()):.2f}"),
+        )
+        for place, variant in sorted(found.others.items())
+        if place.data in sets
+    ]
+    head = ("Variant", "Set", "runs", "test")
+    return Table("ablations-others", "Other systems with a change", head, tuple(rows), ())
 
 
 def _figures(found: Ablations, place: Place) -> tuple[Cell, ...]:

@@ -68,7 +68,7 @@ class SystemSpec:
 
 @dataclass(frozen=True)
 class Ablation:
-    """AdaSent with something changed.
+    """A system, nearly always AdaSent, with something changed.
 
     Attributes
     ----------
@@ -84,6 +84,7 @@ class Ablation:
     settings: Setting = field(default_factory=dict)
     network: str | None = None
     vectors: tuple[str, ...] | None = None
+    system: str = "adasent"
 
 
 @dataclass(frozen=True)
@@ -217,14 +218,16 @@ class Experiments:
         if unit.table != "table3":
             used["n_seeds"] = self._n_seeds(system, unit.data)
         head: dict[str, Any] = {"table": unit.table, "system": unit.system}
-        if unit.table == "ablations" and self.ablations[unit.system].network is not None:
-            head["network"] = self.ablations[unit.system].network
+        if unit.table == "ablations":
+            ablation = self.ablations[unit.system]
+            head |= {"of": ablation.system, "network": ablation.network}
         rest = {name: value for name, value in defaults.items() if name not in used}
         return head | used | {"defaults": rest, "settings": self.settings(unit)}
 
     def row(self, unit: Unit) -> SystemSpec:
         """The system that the unit runs."""
-        return self.systems["adasent" if unit.table == "ablations" else unit.system]
+        known = unit.table == "ablations"
+        return self.systems[self.ablations[unit.system].system if known else unit.system]
 
     def vectors(self, unit: Unit) -> tuple[str, ...]:
         """Names of the word vectors that the unit uses."""
@@ -288,6 +291,6 @@ def experiments() -> Experiments:
     ablations = {}
     for name, table in values["ablations"].items():
         vectors = tuple(table.pop("vectors")) if "vectors" in table else None
-        network = table.pop("network", None)
-        ablations[name] = Ablation(name, table, network, vectors)
+        network, system = table.pop("network", None), table.pop("system", "adasent")
+        ablations[name] = Ablation(name, table, network, vectors, system)
     return Experiments(Protocol(**protocol), systems, ablations)

@@ -27,7 +27,7 @@ import numpy as np
 from adasent.explain.credit import Credit, credit_numpy
 from adasent.explain.gradients import level_gradients
 from adasent.explain.places import Places
-from adasent.explain.pyramids import grow
+from adasent.explain.pyramids import Pyramids, grow
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.consensus import beliefs, consensus
 from adasent.runtime.levels import LevelHead
@@ -50,8 +50,6 @@ class Attribution:
         (n_words,) and (C, n_words): belief in each level, and its probabilities of the classes.
     probabilities
         (B, C) the consensus.
-    unit_votes
-        (C, n_cells) probabilities of the classes by each unit alone.
     unit_scores, word_scores
         (C, n_cells) and (C, n_words).
     starts, stops
@@ -63,7 +61,6 @@ class Attribution:
     beliefs: Doubles
     votes: Doubles
     probabilities: Doubles
-    unit_votes: Doubles
     unit_scores: Doubles
     word_scores: Doubles
     starts: Ints
@@ -103,9 +100,7 @@ class Attributor:
         """
         head, composition = self._network.head, self._network.composition
         places = Places.of(lengths)
-        in_rows = np.empty_like(which)
-        in_rows[places.words] = which
-        grown = grow(self._words, in_rows, places, composition, self._cells)
+        grown = self._grow(places, which)
         firsts = places.first_word[:-1]
         levels = head.normalise(grown.levels)
         belief = beliefs(head.scores(levels)[places.words], firsts)
@@ -122,7 +117,6 @@ class Attributor:
         n_words = np.repeat(lengths, lengths)
         alone = (self._votes[:, which] - self._empty) / n_words
         unit_scores = _with_last(found.units)
-        unit_votes = np.hstack([self._votes[:, in_rows], _votes(head, grown.units[len(which) :])])
         single = lengths == 1
         unit_scores[:, places.first_unit[:-1][single]] = alone[:, firsts[single]]
         above = places.units[places.units >= len(which)] - len(which)
@@ -132,12 +126,21 @@ class Attributor:
             belief,
             votes[:, places.words],
             probabilities,
-            unit_votes[:, places.units],
             unit_scores,
             alone + (1 - 1 / n_words) * _with_last(found.words),
             found.starts,
             found.stops,
         )
+
+    def unit_votes(self, places: Places, which: Ints) -> Doubles:
+        """(C, n_cells) probabilities of the classes by each unit of a batch alone."""
+        grown = self._grow(places, which)
+        return _votes(self._network.head, grown.units)[:, places.units]
+
+    def _grow(self, places: Places, which: Ints) -> Pyramids:
+        in_rows = np.empty_like(which)
+        in_rows[places.words] = which
+        return grow(self._words, in_rows, places, self._network.composition, self._cells)
 
 
 def _votes(head: LevelHead, units: Floats) -> Doubles:

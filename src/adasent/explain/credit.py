@@ -71,25 +71,21 @@ def credit_numpy(pyramids: Pyramids, places: Places, gradients: Floats, *, maxim
         weights = spans[rows - row]
         row += len(spans)
         found.starts[cells], found.stops[cells] = cores(weights)
-        parts, centred = owned[rows], pyramids.units[rows] - means[text]
         levels = places.starts[places.level[cells]] + text  # where they are pooled
         words = pairwise(places.first_word.tolist())
-        for (i, j), (first, last) in zip(pairwise(_bounds(cells, places)), words, strict=True):
+        bounds = pairwise(np.searchsorted(cells, places.first_unit).tolist())
+        for mean, (i, j), (first, last) in zip(means, bounds, words, strict=True):
             if i == j:  # neither this text nor those after it reach these levels
                 break
             credit = gradients.take(levels[i:j], axis=1)  # (K, cells, D)
-            credit *= parts[i:j]
-            found.units[:, cells[i:j]] = np.einsum("kcd,cd->kc", credit, centred[i:j])
+            credit *= owned.take(rows[i:j], axis=0)
+            centred = pyramids.units.take(rows[i:j], axis=0)
+            centred -= mean
+            found.units[:, cells[i:j]] = np.einsum("kcd,cd->kc", credit, centred)
             products = credit @ vectors[first:last].T  # (K, cells, T)
             found.words[:, first:last] += np.einsum(
                 "kct,ct->kt", products, weights[i:j, : last - first]
             )
-    return found
-
-
-def _bounds(cells: Ints, places: Places) -> list[int]:
-    """Where the units of each text begin among some of all units; last, where they end."""
-    found: list[int] = np.searchsorted(cells, places.first_unit).tolist()
     return found
 
 

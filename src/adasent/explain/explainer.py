@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from adasent.explain.attribution import Attribution, Attributor
+from adasent.explain.attribution import Attributor
+from adasent.explain.deferred import Deferred, DeferredBatch
 from adasent.explain.explanation import ByLevel, Explanation
 from adasent.explain.offsets import token_offsets
-from adasent.explain.phrases import Ranking
-from adasent.runtime.packing import batches
+from adasent.runtime.packing import BATCH_WORDS, batches
 from adasent.runtime.words import Words
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import run_tokenizer
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from adasent.data.corpus import Label
     from adasent.runtime.predictor import Predictor
     from adasent.text.encoder import TextEncoder
-
-#: Words explained together, at most; a longer text by itself. All of their units are held.
-BATCH_WORDS = 1200
 
 
 @overload
@@ -73,12 +69,13 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
         done = 0
         for group in groups:
             n_words = int(lengths[group].sum())
-            part = attribute(lengths[group], words.which[done : done + n_words])
+            which = words.which[done : done + n_words]
             done += n_words
-            ranking = Ranking(part)
+            part = attribute(lengths[group], which)
+            batch = DeferredBatch(attribute, part, which)
             for row, i in enumerate(group.tolist()):
                 found[i] = _explanation(
-                    texts[i], tokenised[i], encoder, classes, part, row, ranking
+                    texts[i], tokenised[i], encoder, classes, Deferred(batch, row)
                 )
     return [found[i] for i in range(len(texts))]
 
@@ -88,11 +85,10 @@ def _explanation(
     tokens: list[str],
     encoder: TextEncoder,
     classes: tuple[Label, ...],
-    found: Attribution,
-    row: int,
-    ranking: Ranking,
+    rest: Deferred,
 ) -> Explanation:
     """One text of an attribution, with the text itself."""
+    found, row = rest.batch.found, rest.text
     cut = len(tokens) == encoder.max_words
     n_words = len(run_tokenizer(encoder.tokenizer, text)) if cut else len(tokens)
     offsets = token_offsets(text, tokens, encoder.tokenizer)
@@ -110,9 +106,8 @@ def _explanation(
         found.votes[:, words].T,
         ByLevel(found.gates[gates], n_levels - 1),
         ByLevel(found.unit_scores[:, units].T, n_levels),
-        ByLevel(found.unit_votes[:, units].T, n_levels),
         found.word_scores[:, words].T,
-        partial(ranking.of, row),
+        rest,
         n_words,
         n_words > len(tokens),
     )

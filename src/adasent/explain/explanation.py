@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,30 @@ class Phrase(NamedTuple):
     score: tuple[float, ...]
 
 
+class Rest(Protocol):
+    """The part of an explanation that may be found late."""
+
+    @property
+    def votes(self) -> Array:
+        """(units, C) probabilities of the classes by each unit alone, level after level."""
+
+    @property
+    def bounds(self) -> Ints:
+        """(P, 3) first word, word after the last, and level of each phrase."""
+
+    @property
+    def scores(self) -> Array:
+        """(P, C) scores of the phrases."""
+
+
+class Known(NamedTuple):
+    """A :class:`Rest` that was read or found before."""
+
+    votes: Array
+    bounds: Ints
+    scores: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Contrast:
     """Why class a rather than class b.
@@ -124,12 +148,12 @@ class Explanation:
     gates
         For each level from the second on, (units, 3): how much of a unit is its left child, its
         right child, and their composition.
-    unit_scores, unit_probabilities
-        For each level, (units, C): what a unit added to each probability, and what it says alone.
+    unit_scores
+        For each level, (units, C): what a unit added to each probability.
     words
         (T, C) score of each word: what it added to each probability.
-    ranking
-        Gives :attr:`bounds` and :attr:`scores`.
+    rest
+        What is found only when it is asked for: :attr:`unit_probabilities` and :attr:`phrases`.
     n_words, truncated
         How many words the text has, and whether the model read only the first of them.
     """
@@ -143,9 +167,8 @@ class Explanation:
     level_probabilities: Doubles
     gates: ByLevel
     unit_scores: ByLevel
-    unit_probabilities: ByLevel
     words: Doubles
-    ranking: Callable[[], tuple[Ints, Doubles]]
+    rest: Rest
     n_words: int
     truncated: bool
     method: str = METHOD
@@ -179,15 +202,20 @@ class Explanation:
             found.append(level[first, first + np.arange(t + 1)])
         return tuple(found)
 
+    @cached_property
+    def unit_probabilities(self) -> ByLevel:
+        """For each level, (units, C): what a unit says alone."""
+        return ByLevel(self.rest.votes, self.unit_scores.n_units)
+
     @property
     def bounds(self) -> Ints:
         """(P, 3) first word, word after the last, and level of each of :attr:`phrases`."""
-        return self.ranking()[0]
+        return self.rest.bounds
 
     @property
-    def scores(self) -> Doubles:
+    def scores(self) -> Array:
         """(P, C) scores of :attr:`phrases`."""
-        return self.ranking()[1]
+        return self.rest.scores
 
     @cached_property
     def phrases(self) -> tuple[Phrase, ...]:
@@ -274,6 +302,8 @@ class Explanation:
         bounds = np.array(spots, dtype=np.int64).reshape(-1, 3)
         scores = np.array([phrase["score"] for phrase in phrases]).reshape(-1, n_classes)
 
+        votes = np.array([unit["probabilities"] for unit in units]).reshape(-1, n_classes)
+
         def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
             return ByLevel(np.array(rows, dtype=np.float64).reshape(-1, width), n_units)
 
@@ -287,9 +317,8 @@ class Explanation:
             np.array(values["level_probabilities"]),
             by_level(gates, 3, n_words - 1),
             by_level([unit["score"] for unit in units], n_classes, n_words),
-            by_level([unit["probabilities"] for unit in units], n_classes, n_words),
             np.array(values["words"]),
-            lambda: (bounds, scores),
+            Known(votes, bounds, scores),
             values["n_words"],
             values["truncated"],
             values["method"],
@@ -303,6 +332,12 @@ class Explanation:
     def from_json(cls, line: str) -> Self:
         """Inverse of :meth:`to_json`."""
         return cls.from_dict(json.loads(line))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy in another process shall not bring the model along.
+        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        rest = Known(self.unit_probabilities.rows, self.bounds, self.scores)
+        return state | {"rest": rest}
 
     def _repr_html_(self) -> str:
         from adasent.explain.html import fragment

@@ -6,7 +6,6 @@ text whose cores are the same words make one phrase, and their scores are summed
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -16,21 +15,6 @@ from adasent.runtime.arrays import Doubles, Ints
 
 #: Units below this part of their text's strongest are left out.
 LEAST = 0.03
-
-
-class Ranking:
-    """The phrases of a batch of texts, ranked when those of the first of them are asked for."""
-
-    def __init__(self, found: Attribution) -> None:
-        self._found = found
-
-    def of(self, text: int) -> tuple[Ints, Doubles]:
-        """The phrases of a text; see :func:`ranked_phrases`."""
-        return self._all[text]
-
-    @cached_property
-    def _all(self) -> list[tuple[Ints, Doubles]]:
-        return ranked_phrases(self._found)
 
 
 def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
@@ -56,7 +40,7 @@ def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
     strongest = np.full(squares[-1], -1, dtype=np.int64)
     strongest[key[rising]] = kept[rising]
     there = np.flatnonzero(strongest >= 0)
-    scores = np.stack(
+    scores: Doubles = np.stack(
         [np.bincount(key, row[kept], squares[-1])[there] for row in found.unit_scores]
     )
 
@@ -67,5 +51,5 @@ def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
     level = places.level[strongest[there]]
     bounds = np.stack([start, last + 1, level + 1], axis=1)[order]
     ends = np.searchsorted(text, np.arange(len(lengths) + 1)).tolist()
-    ranked = scores.T[order]
+    ranked: Doubles = scores.T[order]
     return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]

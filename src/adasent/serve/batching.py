@@ -52,6 +52,7 @@ class Batcher:
     def __init__(self, observe: Observer | None = None, batch_cost: int = BATCH_COST) -> None:
         self._observe = observe
         self._jobs: set[_Job] = set()
+        self._given_up: Exception | None = None
         slow = _Lane("adasent-slow", self._deliver, batch_cost)
         self._lanes = [_Lane("adasent-quick", self._deliver, batch_cost, slow), slow]
 
@@ -74,6 +75,8 @@ class Batcher:
         Exception
             What the task raised for one of the texts, or what :meth:`abandon` was given.
         """
+        if self._given_up is not None:  # it was accepted before, but its body came too late
+            raise self._given_up
         job = _Job(self._loop.create_future(), len(texts))
         self._jobs.add(job)
         job.done.add_done_callback(lambda _: self._jobs.discard(job))
@@ -82,7 +85,8 @@ class Batcher:
         return job.results
 
     def abandon(self, error: Exception) -> None:
-        """Give up what is not computed yet: everyone who waits gets the error."""
+        """Give up what is not computed yet: everyone who waits, or still comes, gets the error."""
+        self._given_up = error
         for job in list(self._jobs):
             job.fail(error)
 
