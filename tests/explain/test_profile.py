@@ -51,6 +51,12 @@ def test_deciding_phrases_are_those_that_tell_the_classes_apart(found: Profile) 
     assert sum(row[3] for row in rows) <= found.n
 
 
+def test_phrases_of_one_text_fill_up_a_short_list_only(predictor: Predictor) -> None:
+    found = profile(predictor, ["good"] * 2 + ["fine", "awful", "dull", "film"], ["pos"] * 6)
+    rows = found.tables["phrases"][1]
+    assert [row[3] for row in rows] == [2, 1, 1]
+
+
 def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a good film", "the plot was awful", "dull", "a fine cast and the plot", "a film"]
     labels = ["pos", "neg", "neg", "pos", "pos"]
@@ -63,12 +69,18 @@ def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.02, 0.05, "Yes"), (-0.01, 0.005, "Hardly"), (0, 0.03, "Perhaps")],
+    [
+        (0.02, 0.05, "Yes"),
+        (-0.01, 0.005, "Hardly"),
+        (0.005, 0.03, "A little; how much"),
+        (0, 0.03, "These texts do not settle it"),
+    ],
 )
 def test_the_answer_about_word_order(low: float, high: float, verdict: str) -> None:
     answer = Order(0.8, 0.8 - (low + high) / 2, low, high, 0.1).answer
     assert answer.startswith(f"Does the task need word order? {verdict}")
     assert "accuracy goes from 80.0%" in answer
+    assert f"interval {0 - 100 * high:+.1f} to {0 - 100 * low:+.1f})" in answer
     assert "10.0% of the labels change" in answer
 
 

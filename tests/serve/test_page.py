@@ -15,12 +15,14 @@ import pytest
 
 from adasent.serve.limits import Limits
 
-playwright = pytest.importorskip("playwright.sync_api")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
+)
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt install chromium")
 
 MAX_WORDS = 30
 EXAMPLE_WORDS = 14

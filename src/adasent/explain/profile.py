@@ -33,7 +33,7 @@ CHUNK = 1000
 N_SHUFFLES = 3
 #: A loss of accuracy that matters, when words are shuffled.
 MATTERS = 0.01
-_MAX_PHRASES = 15
+_MIN_PHRASES, _MAX_PHRASES = 3, 15
 
 Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 """Names of the columns, and rows."""
@@ -48,7 +48,7 @@ class Order:
     accuracy, shuffled
         Accuracy as the texts are, and with the words of each text in random order.
     low, high
-        95 % interval of the difference.
+        95 % interval of the accuracy lost.
     changed
         Share of labels that change.
     """
@@ -66,14 +66,16 @@ class Order:
             verdict = "Yes"
         elif self.high < MATTERS:
             verdict = "Hardly"
+        elif self.low > 0:
+            verdict = "A little; how much, these texts do not settle"
         else:
-            verdict = "Perhaps a little; these texts do not settle it"
-        loss = 100 * (self.accuracy - self.shuffled)
+            verdict = "These texts do not settle it"
         return (
             f"Does the task need word order? {verdict}: with the words of each text shuffled, the "
-            f"model's accuracy goes from {self.accuracy:.1%} to {self.shuffled:.1%} "
-            f"({loss:.1f} points lost, 95 % interval {100 * self.low:.1f} to "
-            f"{100 * self.high:.1f}), and {self.changed:.1%} of the labels change."
+            f"model's accuracy goes from {self.accuracy:.1%} to {self.shuffled:.1%} (a change of "
+            f"{100 * (self.shuffled - self.accuracy):+.1f} points, 95 % interval "
+            f"{0 - 100 * self.high:+.1f} to {0 - 100 * self.low:+.1f}), and {self.changed:.1%} of "
+            "the labels change."
         )
 
 
@@ -300,14 +302,17 @@ class _Sums:
         }
 
     def _most_often(self) -> Iterable[tuple[Any, ...]]:
-        """For each number of words, the phrases that led the ranking of most texts."""
+        """For each number of words, the phrases that led the ranking of most texts.
+
+        Those that led only one are left out once some are listed.
+        """
         kept: Counter[int] = Counter()
         order = sorted(self.counts, key=lambda key: (key[0], -self.counts[key], key))
         for key in order:
             n_words, name, phrase = key
-            kept[n_words] += 1
-            if kept[n_words] <= _MAX_PHRASES:
-                n = self.counts[key]
+            n = self.counts[key]
+            if kept[n_words] < _MAX_PHRASES and (n > 1 or kept[n_words] < _MIN_PHRASES):
+                kept[n_words] += 1
                 yield (n_words, name, phrase, n, self.scores[key] / n)
 
 
