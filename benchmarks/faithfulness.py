@@ -2,10 +2,10 @@
 
     ADASENT_DATA=mirror python benchmarks/faithfulness.py [--texts 300] [--dev | --cost]
 
-Trains a model a set where ``build/faithfulness`` has none, scores the words of held-back sentences
-by each method, writes ``benchmarks/results/faithfulness.csv`` and ``explain_cost.csv`` and fills
-the tables of ``docs/explanations.md``. ``--dev`` takes other sentences, those on which the method
-was chosen, and only prints; ``--cost`` only measures the time again.
+Trains three models a set where ``build/faithfulness`` has none, scores the words of held-back
+sentences by each method, writes ``benchmarks/results/faithfulness.csv`` and ``explain_cost.csv``
+and fills the tables of ``docs/explanations.md``. ``--dev`` takes other sentences, those on which
+the method was chosen, and only prints; ``--cost`` only measures the time again.
 
 All figures are about the predicted class and the model's own probabilities:
 
@@ -33,19 +33,24 @@ from typing import Any
 
 import numpy as np
 
-import adasent
-from adasent import AdaSentClassifier, Predictor
-from adasent.data import held_out, load
-from adasent.explain import Explanation, explain
-from adasent.runtime.threads import blas_threads
-from adasent.text.vocabulary import UNK_ID
-
 ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
+
+import adasent  # noqa: E402
+from adasent import AdaSentClassifier, Predictor  # noqa: E402
+from adasent.data import held_out, load  # noqa: E402
+from adasent.explain import Explanation, explain  # noqa: E402
+from adasent.runtime.threads import blas_threads  # noqa: E402
+from adasent.text.vocabulary import UNK_ID  # noqa: E402
+from benchmarks.pages import markdown, put_between_marks  # noqa: E402
+
 MODELS = ROOT / "build" / "faithfulness"
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "explanations.md"
 EPOCHS = {"MR": 4, "TREC": 8}
 FRACTIONS = (0.1, 0.2, 0.3, 0.5)
+SEEDS = (0, 1, 2)  # of the models: how they turn out matters more than which texts are taken
 STEPS = 32
 N_DEV = 240
 METRICS = ("comprehensiveness", "sufficiency", "correlation")
@@ -66,12 +71,12 @@ def texts_of(name: str) -> tuple[tuple[list[str], list[Any]], list[str]]:
     return training, [corpus.texts[i] for i in np.random.default_rng(1).permutation(held)]
 
 
-def model_of(name: str, training: tuple[list[str], list[Any]]) -> Path:
+def model_of(name: str, training: tuple[list[str], list[Any]], seed: int = SEEDS[0]) -> Path:
     """The folder of a model, trained for a few epochs if there is none."""
-    folder = MODELS / name
+    folder = MODELS / f"{name}-{seed}"
     if not folder.exists():
         settings = {"vectors": "wiki-imdb-200d", "epochs": EPOCHS[name], "tokenizer": "kim"}
-        AdaSentClassifier(**settings).fit(*training).save(folder)
+        AdaSentClassifier(**settings, random_state=seed).fit(*training).save(folder)
     return folder
 
 
@@ -190,29 +195,34 @@ def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Calla
 
 
 def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
-    """A row for each method on a set."""
+    """A row for each method on a set, means over the models."""
     training, held = texts_of(name)
-    folder = model_of(name, training)
-    predictor = adasent.load(folder)
     chosen = held[:N_DEV] if dev else held[N_DEV : N_DEV + n_texts]
-    judge = Judge(predictor, chosen)
     if find_spec("numba"):
         import_module("numba")  # once it is imported, it is used by all that can
-    once = timed(lambda: predictor.predict_proba(chosen))
-    truth = judge.leave_one_out()
-    rows, judged = [], {}
-    for method, scores_of in methods(predictor, folder, judge).items():
-        scores = scores_of()
-        cost = timed(scores_of, 1)
-        judged[method] = judge.judge(scores, truth)
-        means = dict(zip(METRICS, np.nanmean(judged[method], axis=0).tolist(), strict=True))
+    judged: dict[str, list[np.ndarray]] = {}
+    costs: dict[str, list[float]] = {}
+    for seed in SEEDS:
+        folder = model_of(name, training, seed)
+        predictor = adasent.load(folder)
+        judge = Judge(predictor, chosen)
+        once = timed(lambda p=predictor: p.predict_proba(chosen))
+        truth = judge.leave_one_out()
+        for method, scores_of in methods(predictor, folder, judge).items():
+            found = judge.judge(scores_of(), truth)
+            judged.setdefault(method, []).append(found)
+            costs.setdefault(method, []).append(timed(scores_of, 1) / once)
+            print(f"{name:5}{seed} {method:52}", *np.nanmean(found, axis=0).round(4), flush=True)
+    rows = []
+    for method, by_model in judged.items():
+        means = np.nanmean(by_model, axis=(0, 1)).tolist()
         rows.append(
-            {"set": name, "method": method, "texts": len(chosen)}
-            | means
-            | {"ms a text": 1000 * cost / len(chosen), "predictions": cost / once}
+            {"set": name, "method": method, "models": len(SEEDS), "texts": len(chosen)}
+            | dict(zip(METRICS, means, strict=True))
+            | {"predictions": float(np.median(costs[method]))}
         )
-        print(f"{name:5} {method:52}", *(f"{value:8.4f}" for value in means.values()), flush=True)
-    differences = judged[OURS] - judged[BASELINE]
+    # A text counts once, with its mean over the models; one of equal scores has no correlation.
+    differences = np.subtract(judged[OURS], judged[BASELINE]).mean(axis=0)
     for metric, column in zip(METRICS, differences.T, strict=True):
         known = column[np.isfinite(column)]
         half = 1.96 * known.std(ddof=1) / len(known) ** 0.5
@@ -300,11 +310,7 @@ def costs(name: str) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     """Rows as Markdown."""
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for row in rows:
-        cells = (f"{v:.3g}" if isinstance(v := row[c], float) else str(v) for c in columns)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return markdown(list(columns), [[str(row[column]) for column in columns] for row in rows])
 
 
 def tables(rows: Sequence[dict[str, Any]], cost_rows: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -327,23 +333,10 @@ def tables(rows: Sequence[dict[str, Any]], cost_rows: Sequence[dict[str, Any]]) 
         for row in cost_rows
     ]
     return {
-        "faithfulness": table(shown, ("set", "method", "texts", *METRICS, "predictions")),
+        "faithfulness": table(shown, ("set", "method", "models", "texts", *METRICS, "predictions")),
         "difference": table(compared, ("set", *METRICS)),
         "cost": table(cost_shown, tuple(cost_rows[0])),
     }
-
-
-def fill(page: str, name: str, body: str) -> str:
-    """The page with what stands between the marks of a table replaced."""
-    first, last = (
-        f"<!-- {name}: made by benchmarks/faithfulness.py -->\n",
-        f"<!-- end of {name} -->",
-    )
-    before, _, rest = page.partition(first)
-    _, mark, after = rest.partition(last)
-    if not mark:
-        raise ValueError(f"expected the marks of {name!r} in the page, found none")
-    return f"{before}{first}{body}\n{last}{after}"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -380,7 +373,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for name, body in tables(rows, cost_rows).items():
         print(f"\n{body}")
-        page = fill(page, name, body)
+        page = put_between_marks(page, name, "faithfulness.py", body)
     PAGE.write_text(page, encoding="utf-8")
 
 

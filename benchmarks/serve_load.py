@@ -2,17 +2,22 @@
 
     python benchmarks/serve_load.py MODEL --clients 200 --seconds 30
     python benchmarks/serve_load.py MODEL --clients 200 --seconds 5 --stop-after 2
+    python benchmarks/serve_load.py MODEL --page
 
 Each client keeps a connection open and sends the next request when it has the answer. With
 ``--bulk N``, so many more clients send 1,000 texts at a time; they are reported separately. With
 ``--stop-after`` the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under load. Exits
 with 1 if a request got no answer and no error, or, unless the service was stopped, an error.
+
+``--page`` runs what ``docs/service.md`` shows, writes ``benchmarks/results/serve.csv`` and fills
+the table of the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import json
 import random
 import signal
@@ -23,8 +28,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
+    sys.path[0] = str(ROOT)
+
+from benchmarks.pages import markdown, put_between_marks  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results" / "serve.csv"
+PAGE = ROOT / "docs" / "service.md"
 #: A request that has no answer after so many seconds is counted as lost.
 PATIENCE = 60
 WORDS = [
@@ -78,18 +93,20 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)  # of those answered with 200
 
-    def report(self, name: str, elapsed: float) -> str:
-        """One paragraph."""
-        counts = ", ".join(f"{n} {what}" for what, n in sorted(self.outcomes.items()))
-        lines = [f"{name}: {sum(self.outcomes.values())} requests: {counts}"]
-        if self.seconds:
-            waits = sorted(self.seconds)
-            p50, p99 = (waits[int(share * (len(waits) - 1))] for share in (0.5, 0.99))
-            lines.append(
-                f"  {len(waits) / elapsed:,.0f} requests/s, p50 {1e3 * p50:.1f} ms, "
-                f"p99 {1e3 * p99:.1f} ms, longest {1e3 * waits[-1]:.1f} ms"
-            )
-        return "\n".join(lines)
+    def row(self, name: str, elapsed: float) -> dict[str, Any]:
+        """Counts, rate, and milliseconds that answers took."""
+        others = {what: n for what, n in sorted(self.outcomes.items()) if what != "200"}
+        waits = [1e3 * seconds for seconds in sorted(self.seconds)]
+        p50, p99 = (waits[int(share * (len(waits) - 1))] if waits else 0.0 for share in (0.5, 0.99))
+        return {
+            "load": name,
+            "requests": sum(self.outcomes.values()),
+            "answered": self.outcomes["200"],
+            "otherwise": ", ".join(f"{n} {what}" for what, n in others.items()) or "none",
+            "requests/s": len(waits) / elapsed,
+            "median, ms": p50,
+            "99 % below, ms": p99,
+        }
 
 
 def request(path: str, texts: list[str]) -> bytes:
@@ -163,34 +180,92 @@ def service(model: str) -> Iterator[tuple[subprocess.Popen[str], tuple[str, int]
             process.terminate()
 
 
-async def load(options: argparse.Namespace) -> int:
-    """Run everything; the exit code."""
+@dataclass(frozen=True)
+class Load:
+    """What is asked, how often, and what befalls the service meanwhile."""
+
+    clients: int = 200
+    seconds: float = 30
+    path: str = "/v1/predict"
+    bulk: int = 0
+    stop_after: float | None = None
+    kill: bool = False
+
+    def __str__(self) -> str:
+        what = "explanations" if self.path == "/v1/explain" else "predictions"
+        parts = [f"{self.clients} clients, {what}, {self.seconds:g} s"]
+        if self.bulk:
+            parts.append(f"and {self.bulk} that send 1,000 texts a request")
+        if self.stop_after is not None:
+            parts.append(f"{'killed' if self.kill else 'stopped'} after {self.stop_after:g} s")
+        return ", ".join(parts)
+
+
+#: What the page shows.
+SHOWN = (
+    Load(),
+    Load(seconds=10, bulk=3),
+    Load(20, 6, "/v1/explain"),
+    Load(seconds=5, stop_after=2),
+    Load(seconds=5, stop_after=2, kill=True),
+)
+
+
+async def run(model: str, load: Load) -> tuple[list[dict[str, Any]], bool]:
+    """A row, and another for bulk requests; whether every request was accounted for."""
     rng = random.Random(0)
-    single = [request(options.path, [sentence(rng)]) for _ in range(1000)]
+    single = [request(load.path, [sentence(rng)]) for _ in range(1000)]
     bulk = request("/v1/predict", [sentence(rng) for _ in range(1000)])
     small, large = Tally(), Tally()
-    with service(options.model) as (process, where):
+    with service(model) as (process, where):
         start = time.perf_counter()
-        until = start + options.seconds
+        until = start + load.seconds
         clients = [
-            client(where, lambda: rng.choice(single), until, small) for _ in range(options.clients)
-        ] + [client(where, lambda: bulk, until, large) for _ in range(options.bulk)]
-        if options.stop_after is not None:
-            how = signal.SIGKILL if options.kill else signal.SIGTERM
+            client(where, lambda: rng.choice(single), until, small) for _ in range(load.clients)
+        ] + [client(where, lambda: bulk, until, large) for _ in range(load.bulk)]
+        if load.stop_after is not None:
+            how = signal.SIGKILL if load.kill else signal.SIGTERM
             loop = asyncio.get_running_loop()
-            loop.call_later(options.stop_after, process.send_signal, how)
+            loop.call_later(load.stop_after, process.send_signal, how)
         await asyncio.gather(*clients)
         elapsed = time.perf_counter() - start
-    print(small.report(f"{options.clients} clients, {options.path}, 1 text", elapsed))
-    if options.bulk:
-        print(large.report(f"{options.bulk} clients, /v1/predict, 1,000 texts", elapsed))
+    if load.stop_after is not None:
+        elapsed = load.stop_after
+    rows = [small.row(str(load), elapsed)]
+    if load.bulk:
+        rows.append(large.row(f"the {load.bulk} of these with 1,000 texts", elapsed))
     outcomes = small.outcomes + large.outcomes
-    allowed = {"200"} if options.stop_after is None else set(outcomes) - {"lost"}
-    return 0 if outcomes and set(outcomes) <= allowed else 1
+    allowed = {"200"} if load.stop_after is None else set(outcomes) - {"lost"}
+    return rows, bool(outcomes) and set(outcomes) <= allowed
 
 
-def main() -> None:
-    """Read the options and run."""
+def shown(rows: list[dict[str, Any]]) -> str:
+    """Rows of the CSV as the table of the page."""
+    cells = [[f"{float(v):,.0f}" if _is_number(v) else v for v in row.values()] for row in rows]
+    return markdown(list(rows[0]), cells)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """The CSV, and the page from it."""
+    with RESULTS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    page = PAGE.read_text(encoding="utf-8")
+    page = put_between_marks(page, "load", "serve_load.py", shown(rows))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def main() -> int:
+    """Read the options and run; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", help="folder of a model")
     parser.add_argument("--path", default="/v1/predict", choices=["/v1/predict", "/v1/explain"])
@@ -199,8 +274,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--stop-after", type=float)
     parser.add_argument("--kill", action="store_true", help="SIGKILL in place of SIGTERM")
-    sys.exit(asyncio.run(load(parser.parse_args())))
+    parser.add_argument("--page", action="store_true", help="run and write what the page shows")
+    options = vars(parser.parse_args())
+    model, page = options.pop("model"), options.pop("page")
+    rows, well = [], True
+    for load in SHOWN if page else (Load(**options),):
+        found, accounted = asyncio.run(run(model, load))
+        print(*(f"{name}: {value}" for row in found for name, value in row.items()), sep="\n")
+        rows += found
+        well = well and accounted
+    if page:
+        write(rows)
+    return 0 if well else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -64,7 +64,8 @@ def test_same_seed_same_model_and_clone(name: str) -> None:
 def test_keywords_are_those_of_the_configs() -> None:
     params = CnnClassifier().get_params()
     assert params["windows"] == (3, 4, 5)
-    assert params["learning_rate"] == 1e-3
+    assert params["learning_rate"] is None  # by the word vectors
+    assert params["batch_size"] == 50
     assert "n_classes" not in params
     with pytest.raises(TypeError, match=r"CnnClassifier has no keyword 'window'.*windows"):
         CnnClassifier(window=3)

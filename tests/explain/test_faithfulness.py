@@ -1,64 +1,61 @@
-"""The tables of docs/explanations.md are those of the committed figures."""
+"""How faithfulness is judged, and that docs/explanations.md shows the committed figures."""
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "benchmarks" / "faithfulness.py"
+faithfulness = pytest.importorskip("benchmarks.faithfulness", reason="not shipped here")
+pages = pytest.importorskip("benchmarks.pages", reason="not shipped here")
 
-pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="the benchmarks are not shipped here")
+PAGE = Path(__file__).parents[2] / "docs" / "explanations.md"
 
 
 @pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(SCRIPT))
+def rows() -> list[dict[str, str]]:
+    found: list[dict[str, str]] = faithfulness.read(faithfulness.RESULTS / "faithfulness.csv")
+    return found
 
 
-def test_tables_are_made_from_the_figures(script: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "explanations.md").read_text(encoding="utf-8")
-    results = [
-        script["read"](script["RESULTS"] / f"{name}.csv")
-        for name in ("faithfulness", "explain_cost")
-    ]
-    for name, body in script["tables"](*results).items():
+def test_tables_are_made_from_the_figures(rows: list[dict[str, str]]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    costs = faithfulness.read(faithfulness.RESULTS / "explain_cost.csv")
+    for name, body in faithfulness.tables(rows, costs).items():
         assert body.count("\n") >= 3
-        assert script["fill"](page, name, body) == page
+        assert pages.put_between_marks(page, name, "faithfulness.py", body) == page
 
 
-def test_ours_is_at_least_as_faithful_as_integrated_gradients(script: dict[str, Any]) -> None:
-    rows = script["read"](script["RESULTS"] / "faithfulness.csv")
-    for name in ("MR", "TREC"):
-        by_method = {row["method"]: row for row in rows if row["set"] == name}
-        ours, other = by_method[script["OURS"]], by_method[script["BASELINE"]]
-        assert int(ours["texts"]) >= 200
-        assert float(ours["comprehensiveness"]) >= float(other["comprehensiveness"])
-        assert float(ours["sufficiency"]) <= float(other["sufficiency"])
-        assert float(ours["correlation"]) >= float(other["correlation"])
-        assert float(ours["predictions"]) < 0.1 * float(other["predictions"])
+@pytest.mark.parametrize("name", ["MR", "TREC"])
+def test_ours_is_as_faithful_as_integrated_gradients(rows: list[dict[str, str]], name: str) -> None:
+    by_method = {row["method"]: row for row in rows if row["set"] == name}
+    ours, other = by_method[faithfulness.OURS], by_method[faithfulness.BASELINE]
+    assert int(ours["texts"]) >= 200
+    for metric, better in (("comprehensiveness", 1), ("sufficiency", -1), ("correlation", 1)):
+        gain = better * float(ours[f"{metric}, ours less IG"])
+        assert gain + float(ours[f"{metric}, half width"]) >= 0, metric
+    assert float(ours["predictions"]) < 0.1 * float(other["predictions"])
 
 
-def test_a_page_without_marks_is_refused(script: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="marks of 'cost'"):
-        script["fill"]("no marks", "cost", "|")
+def test_a_large_or_small_call_costs_three_predictions_at_most() -> None:
+    costs = faithfulness.read(faithfulness.RESULTS / "explain_cost.csv")
+    assert {(row["set"], row["texts a call"]) for row in costs} == {
+        (name, n) for name in ("MR", "TREC") for n in ("1", "100", "1000")
+    }
+    assert max(float(row["ratio"]) for row in costs) <= 3
 
 
-def test_rank_correlation(script: dict[str, Any]) -> None:
-    spearman = script["spearman"]
+def test_rank_correlation() -> None:
+    spearman = faithfulness.spearman
     assert spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0, 100.0])) == pytest.approx(1)
     assert spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, -9.0])) == pytest.approx(-1)
     assert np.isnan(spearman(np.array([1.0, 1.0]), np.array([1.0, 2.0])))
 
 
-def test_deleting_the_only_word_leaves_the_unknown_one(
-    script: dict[str, Any], predictor: Any
-) -> None:
-    judge = script["Judge"](predictor, ["good", "the plot was awful"])
+def test_deleting_the_only_word_leaves_the_unknown_one(predictor: Any) -> None:
+    judge = faithfulness.Judge(predictor, ["good", "the plot was awful"])
     falls = judge.leave_one_out()
     empty = predictor.network.probabilities([np.array([1])])[0]
     assert falls[0] == pytest.approx([judge.p[0] - empty[judge.best[0]]])
