@@ -144,7 +144,13 @@ def test_json_is_plain_ascii(folder: Path) -> None:
 
 VARIANTS: list[dict[str, Any]] = [
     {},
-    {"pooling": "mean", "activation": "relu", "local_gate": "mlp", "level_gate": "mlp", "level_norm": False},
+    {
+        "pooling": "mean",
+        "activation": "relu",
+        "local_gate": "mlp",
+        "level_gate": "mlp",
+        "level_norm": False,
+    },
     {"classifier_size": 0, "copy_bias": 0.0, "tokenizer": "kim", "max_words": 5},
     {"fine_tune": False, "optimizer": "adagrad", "learning_rate": 0.1, "min_count": 2},
 ]

@@ -310,3 +310,16 @@ def test_preset_and_what_wins_over_it(
     folds = tmp_path / "f.jsonl"
     run("crossval", reviews_csv, "--folds", 2, "--out", folds, "--preset", "paper", *args)
     assert {record.spec["optimizer"] for record in read_records(folds)} == {"adagrad"}
+
+
+@pytest.mark.parametrize("command", ["explain", "profile", "serve"])
+def test_what_shows_a_pyramid_needs_adasent(
+    run: Run, tmp_path: Path, reviews_csv: Path, command: str
+) -> None:
+    folder = tmp_path / "rival"
+    assert run("train", reviews_csv, "--out", folder, "--system", "mnb").exit_code == 0
+    more = {"explain": ["a text"], "profile": [reviews_csv], "serve": []}[command]
+    result = run(command, folder, *more)
+    assert result.exit_code == 1
+    assert f"adasent {command} needs a model of AdaSent" in result.stderr
+    assert "mnb" in result.stderr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adasent.cli.console import console, say, table
+from adasent.cli.models import open_adasent
 from adasent.cli.options import Model
 from adasent.errors import AdaSentWarning, ConfigError
 
@@ -54,7 +55,6 @@ def explain(
       adasent explain model "not a bad film at all"
       adasent explain model "not a bad film" --html why.html --contrast positive negative
     """
-    from adasent import load
     from adasent.explain import explain as why
     from adasent.explain.html import page
     from adasent.explain.reading import read_for
@@ -62,7 +62,7 @@ def explain(
     files = {"--html": html, "--png": png, "--svg": svg}
     for option, path in files.items():
         _check_target(option, path, force)
-    found = why(load(model), text)
+    found = why(open_adasent(model, "adasent explain"), text)
     a, b = (_label(found, name) for name in contrast) if contrast else (None, None)
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, say, table
+from adasent.cli.models import open_adasent
 from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
 from adasent.cli.parts import Split, check_labels, check_unseen, read_part
 from adasent.errors import ConfigError
@@ -48,12 +49,11 @@ def profile(
       adasent profile trec TREC
       adasent profile model held-out.csv --text review --label stars --out profile
     """
-    from adasent import load
     from adasent.explain.profile import profile as look_at
 
     if out is not None and (out / "profile.html").exists() and not force:
         raise ConfigError(f"--out {out} holds a profile already; add --force to replace it")
-    predictor = load(model)
+    predictor = open_adasent(model, "adasent profile")
     corpus, part = read_part(data, text, label, encoding, split)
     check_labels(predictor, corpus)
     check_unseen(predictor, corpus, part)

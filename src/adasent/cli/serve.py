@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from adasent.cli.console import say
+from adasent.cli.models import open_adasent
 from adasent.cli.options import Model
 from adasent.errors import AdaSentWarning, require
 
@@ -38,11 +39,10 @@ def serve(
     # Read when numpy is first imported, so set before. Products of sentences gain nothing from
     # more threads, and several threads of ours make products at a time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from adasent import load
     from adasent.serve.server import is_loopback
     from adasent.serve.server import serve as run
 
-    predictor = load(model)
+    predictor = open_adasent(model, "adasent serve")
     if not is_loopback(host):
         warnings.warn(
             f"--host {host} lets other machines connect, and there is no login",

@@ -31,7 +31,7 @@ from adasent.explain.pyramids import Pyramids, grow
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.consensus import beliefs, consensus
 from adasent.runtime.levels import LevelHead
-from adasent.runtime.network import Network, _normalised
+from adasent.runtime.network import Network, normalised
 from adasent.runtime.words import Words
 
 #: Units classified at a time.
@@ -106,7 +106,7 @@ class Attributor:
         belief = beliefs(head.scores(levels)[places.words], firsts)
         log_votes = head.log_probs(levels)
         mixed = consensus(belief, log_votes[:, places.words], firsts)
-        probabilities = _normalised(mixed.T)
+        probabilities = normalised(mixed.T)
 
         votes = np.exp(log_votes)
         belief_in_rows = np.empty_like(belief)

@@ -59,7 +59,7 @@ class Network:
         groups = batches(lengths)
         scratch = Scratch(self.composition, max(int(lengths[group].sum()) for group in groups))
         cells = self.compiler.cells(self.composition, lengths)
-        # Overflow shows in the result, where _normalised finds it.
+        # Overflow shows in the result, where normalised finds it.
         with np.errstate(over="ignore", invalid="ignore"):
             words = self._words(np.concatenate([texts[i] for group in groups for i in group]))
             done = 0
@@ -76,7 +76,7 @@ class Network:
                     known = Phrases(words.units, words.ids, words.ids)
                     phrases.climb(known, which, packing.counts, levels, scratch, cells)
                 found[group] = self._mix(levels, packing)[-1].T
-        return _normalised(found)
+        return normalised(found)
 
     def trace(self, tokens: Sequence[str], ids: Ints) -> Trace:
         """Everything about one text of (T,) ids; the tokens are only passed on."""
@@ -100,7 +100,7 @@ class Network:
             beliefs=belief,
             level_probabilities=np.exp(log_probs).T,
             level_log_probs=log_probs.T,
-            probabilities=_normalised(mixed.T)[0],
+            probabilities=normalised(mixed.T)[0],
         )
 
     def _words(self, ids: Ints) -> Words:
@@ -114,7 +114,7 @@ class Network:
         return belief, log_probs, consensus(belief, log_probs, packing.firsts)
 
 
-def _normalised(probabilities: Doubles) -> Doubles:
+def normalised(probabilities: Doubles) -> Doubles:
     """Rows that sum to 1 exactly, or an error where the network overflowed."""
     total: Doubles = probabilities.sum(axis=1, keepdims=True)
     if not (np.isfinite(total) & (total > 0)).all():
