@@ -58,7 +58,7 @@ def main() -> None:
     write_vectors(OUT / "vectors.bin", vectors)
 
     step("training AdaSent")
-    clf = AdaSentClassifier(vectors=vectors, epochs=8, random_state=SEED, verbose=1)
+    clf = AdaSentClassifier(vectors=vectors, epochs=10, random_state=SEED, verbose=1)
     clf.fit(texts[train], labels[train])
     accuracy = clf.score(texts[test], labels[test])
     clf.save(OUT / "model")
