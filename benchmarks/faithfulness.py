@@ -40,7 +40,7 @@ if __name__ == "__main__":  # Python then looks in the folder of the script, not
 import adasent  # noqa: E402
 from adasent import AdaSentClassifier, Predictor  # noqa: E402
 from adasent.data import held_out, load  # noqa: E402
-from adasent.explain import Explanation, explain  # noqa: E402
+from adasent.explain import METHOD, Explanation, explain  # noqa: E402
 from adasent.runtime.threads import blas_threads  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
 from benchmarks.pages import markdown, put_between_marks  # noqa: E402
@@ -54,7 +54,7 @@ SEEDS = (0, 1, 2)  # of the models: how they turn out matters more than which te
 STEPS = 32
 N_DEV = 240
 METRICS = ("comprehensiveness", "sufficiency", "correlation")
-OURS, BASELINE = "gate paths and the word alone", f"integrated gradients, {STEPS} steps"
+OURS, BASELINE = METHOD, f"integrated gradients, {STEPS} steps"
 
 Scores = list[np.ndarray]
 

@@ -171,7 +171,10 @@ fine_tune, epochs, batch_size, patience
     def explain(self, X: Any) -> Explanation | list[Explanation]:
         """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
         self._check_fitted("call fit, or AdaSentClassifier.load")
-        predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
+        config, table, tensors = self._weights()
+        # Copies: parts of an explanation are found late, and the network may be trained on.
+        network = Network(config, table, {name: one.copy() for name, one in tensors.items()})
+        predictor = Predictor(network, self.encoder_, self.classes_)
         with blas_threads(_n_threads(self.n_jobs)):
             found: Explanation | list[Explanation] = predictor.explain(X)
         return found

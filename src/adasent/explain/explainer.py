@@ -11,7 +11,6 @@ from adasent.explain.deferred import Deferred, DeferredBatch
 from adasent.explain.explanation import ByLevel, Explanation
 from adasent.explain.offsets import token_offsets
 from adasent.runtime.packing import BATCH_WORDS, batches
-from adasent.runtime.words import Words
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import run_tokenizer
 from adasent.text.vocabulary import SPECIALS, UNK_ID
@@ -63,7 +62,7 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
     # Overflow shows in the probabilities, where the attributor finds it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         every = np.concatenate([*(ids[i] for group in groups for i in group), [UNK_ID]])
-        words = Words(every, network.table, network.projection, network.composition.matrix)
+        words = network.words(every)
         cells = network.compiler.cells(network.composition, lengths)
         attribute = Attributor(network, words, int(words.which[-1]), cells)
         done = 0

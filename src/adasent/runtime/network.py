@@ -61,7 +61,7 @@ class Network:
         cells = self.compiler.cells(self.composition, lengths)
         # Overflow shows in the result, where normalised finds it.
         with np.errstate(over="ignore", invalid="ignore"):
-            words = self._words(np.concatenate([texts[i] for group in groups for i in group]))
+            words = self.words(np.concatenate([texts[i] for group in groups for i in group]))
             done = 0
             for group in groups:
                 packing = Packing.of(lengths[group])
@@ -86,7 +86,7 @@ class Network:
         cells = self.compiler.cells(self.composition, lengths)
         levels = np.empty((len(ids), self.config.hidden_size), dtype=np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            words = self._words(ids)
+            words = self.words(ids)
             first = words.units[words.which], words.products[words.which]
             climbed = climb(*first, packing.counts, self.composition, levels, scratch, cells)
             kept = [(level.units.copy(), level.gates.copy()) for level in climbed]
@@ -103,7 +103,8 @@ class Network:
             probabilities=normalised(mixed.T)[0],
         )
 
-    def _words(self, ids: Ints) -> Words:
+    def words(self, ids: Ints) -> Words:
+        """The distinct words of a call, and which of them each id is."""
         return Words(ids, self.table, self.projection, self.composition.matrix)
 
     def _mix(self, levels: Floats, packing: Packing) -> tuple[Doubles, Doubles, Doubles]:
