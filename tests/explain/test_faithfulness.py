@@ -28,14 +28,20 @@ def test_tables_are_made_from_the_figures(rows: list[dict[str, str]]) -> None:
         assert pages.put_between_marks(page, name, "faithfulness.py", body) == page
 
 
-@pytest.mark.parametrize("name", ["MR", "TREC"])
-def test_ours_is_as_faithful_as_integrated_gradients(rows: list[dict[str, str]], name: str) -> None:
+BEHIND = "with the level norm, ours is behind in two of three means; docs/explanations.md says so"
+
+
+@pytest.mark.parametrize(
+    "name", ["MR", pytest.param("TREC", marks=pytest.mark.xfail(strict=True, reason=BEHIND))]
+)
+def test_ours_is_at_least_as_faithful_as_integrated_gradients(
+    rows: list[dict[str, str]], name: str
+) -> None:
     by_method = {row["method"]: row for row in rows if row["set"] == name}
     ours, other = by_method[faithfulness.OURS], by_method[faithfulness.BASELINE]
     assert int(ours["texts"]) >= 200
     for metric, better in (("comprehensiveness", 1), ("sufficiency", -1), ("correlation", 1)):
-        gain = better * float(ours[f"{metric}, ours less IG"])
-        assert gain + float(ours[f"{metric}, half width"]) >= 0, metric
+        assert better * float(ours[metric]) >= better * float(other[metric]), metric
     assert float(ours["predictions"]) < 0.1 * float(other["predictions"])
 
 

@@ -11,7 +11,7 @@ import typer
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_model
 from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
-from adasent.cli.parts import Split, check_labels, check_unseen, read_part
+from adasent.cli.parts import SplitOption, check_labels, check_unseen, read_part
 
 if TYPE_CHECKING:
     from adasent.data import Corpus
@@ -34,13 +34,7 @@ def evaluate(
     text: Text = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    split: Annotated[
-        Split | None,
-        typer.Option(
-            help="Part of a set with an official split; its test part by default.",
-            show_default=False,
-        ),
-    ] = None,
+    split: SplitOption = None,
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.text,
 ) -> None:
     """Test a model: accuracy, precision, recall and F1 of each class, confusion matrix.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from adasent.errors import AdaSentWarning, DataError
 
@@ -19,6 +21,15 @@ class Split(StrEnum):
     test = "test"
     train = "train"
     all = "all"
+
+
+SplitOption = Annotated[
+    Split | None,
+    typer.Option(
+        help="Part of a set with an official split; its test part by default.",
+        show_default=False,
+    ),
+]
 
 
 def read_part(

@@ -11,7 +11,7 @@ import typer
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_adasent
 from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
-from adasent.cli.parts import Split, check_labels, check_unseen, read_part
+from adasent.cli.parts import SplitOption, check_labels, check_unseen, read_part
 from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,13 +32,7 @@ def profile(
     text: Text = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    split: Annotated[
-        Split | None,
-        typer.Option(
-            help="Part of a set with an official split; its test part by default.",
-            show_default=False,
-        ),
-    ] = None,
+    split: SplitOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a profile in DIR.")] = False,
 ) -> None:

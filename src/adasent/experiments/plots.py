@@ -44,7 +44,8 @@ def _save(data: Mapping[str, Any], file: BinaryIO, form: str) -> None:
         figure = Figure(layout="constrained")
         _DRAW[data["figure"]](figure, data)
         metadata = {"Date": None} if form == "svg" else None
-        figure.savefig(file, format=form, dpi=150, metadata=metadata)
+        # An SVG has few pixels: only of clouds of points, and the report carries them along.
+        figure.savefig(file, format=form, dpi=90 if form == "svg" else 150, metadata=metadata)
 
 
 def accuracy_figure(results: Results) -> dict[str, Any]:

@@ -226,8 +226,8 @@ class Experiments:
 
     def row(self, unit: Unit) -> SystemSpec:
         """The system that the unit runs."""
-        known = unit.table == "ablations"
-        return self.systems[self.ablations[unit.system].system if known else unit.system]
+        ablated = unit.table == "ablations"
+        return self.systems[self.ablations[unit.system].system if ablated else unit.system]
 
     def vectors(self, unit: Unit) -> tuple[str, ...]:
         """Names of the word vectors that the unit uses."""

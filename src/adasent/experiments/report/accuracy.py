@@ -96,39 +96,37 @@ def _table(catalog: Catalog) -> Table:
 
 
 def _naive_bayes(catalog: Catalog) -> list[str]:
-    lines = []
-    for name in ("nbsvm", "mnb"):
-        system = _system(catalog, name)
-        found = {} if system is None else differences_from_paper(catalog.results, system)
-        if system is None or not found:
-            continue
-        far = [d for d, change in found.items() if change < -NEAR_NAIVE_BAYES]
-        lines.append(
-            f"{system.title} against Wang and Manning's own figures: {_changes(found)}; "
-            + (
-                f"more than {NEAR_NAIVE_BAYES} points below on {listed(far)}."
-                if far
-                else f"nowhere more than {NEAR_NAIVE_BAYES} points below."
-            )
-        )
-    return lines
+    against = " against Wang and Manning's own figures"
+    return _fairness(catalog, ("nbsvm", "mnb"), NEAR_NAIVE_BAYES, against, "")
 
 
 def _near_the_paper(catalog: Catalog) -> list[str]:
+    tried = " the paper on {}, with what was tried listed under Protocol"
+    return _fairness(catalog, ("grconv", "rnn"), NEAR_RIVALS, "", " the paper", tried)
+
+
+def _fairness(
+    catalog: Catalog,
+    names: tuple[str, ...],
+    near: float,
+    of: str,
+    what: str,
+    far_off: str = " on {}",
+) -> list[str]:
+    """A line on each system that has figures: how far it is from those of the paper."""
     lines = []
-    for name in ("grconv", "rnn"):
+    for name in names:
         system = _system(catalog, name)
         found = {} if system is None else differences_from_paper(catalog.results, system)
         if system is None or not found:
             continue
-        far = [d for d, change in found.items() if change < -NEAR_RIVALS]
+        far = [data for data, change in found.items() if change < -near]
         lines.append(
-            f"{system.title}: {_changes(found)}; "
+            f"{system.title}{of}: {_changes(found)}; "
             + (
-                f"more than {NEAR_RIVALS:g} points below the paper on {listed(far)}, with what was "
-                "tried listed under Protocol."
+                f"more than {near:g} points below{far_off.format(listed(far))}."
                 if far
-                else f"nowhere more than {NEAR_RIVALS:g} points below the paper."
+                else f"nowhere more than {near:g} points below{what}."
             )
         )
     return lines
