@@ -7,16 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from adasent.data.span_parser import N_ROWS, SpanParser
+from adasent.experiments import together
 from adasent.experiments.ablations import ABLATIONS, make_ablation
 from adasent.experiments.run import run_task
 from adasent.experiments.specs import Experiments, experiments
 from adasent.experiments.store import Store
 from adasent.experiments.tasks import Tasks, Trees
-from adasent.experiments.together import run_together
+from adasent.experiments.together import TextsOnce, run_together
 from adasent.systems import registry
 from adasent.text.vectors import WordVectors
+from adasent.training.history import History
+from adasent.training.loop import train
+from adasent.training.run import Run
 from experiment_cases import toy_corpus
 
 PARSER = SpanParser(np.zeros(N_ROWS))
@@ -53,10 +58,10 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> Tasks:
 def test_records_are_those_of_single_runs(system: str, tasks: Tasks, tmp_path: Path) -> None:
     units = [u for u in tasks.plan.units("table2", ["CR"], [system]) if u.rule == "random"]
     store = Store(tmp_path)
-    together = dict(run_together(units, tasks, store))
-    assert len(together) == 3
+    found = dict(run_together(units, tasks, store))
+    assert len(found) == 3
     alone = run_task(tasks.task(units[1]))
-    record = together[units[1]]
+    record = found[units[1]]
     assert record.predicted == alone.predicted
     assert record.chosen == alone.chosen
     assert [row["accuracy"] for row in record.tried or []] == pytest.approx(
@@ -64,6 +69,42 @@ def test_records_are_those_of_single_runs(system: str, tasks: Tasks, tmp_path: P
     )
     assert "6 models together" in record.device
     assert not list(run_together(units, tasks, store))  # all are there
+
+
+def test_systems_with_and_without_trees_share_texts(tasks: Tasks, tmp_path: Path) -> None:
+    texts = TextsOnce()
+    for system in ("mv-recnn", "rae", "mv-recnn", "cbow"):
+        units = [u for u in tasks.plan.units("table2", ["CR"], [system]) if u.rule == "random"]
+        found = dict(run_together(units[:1], tasks, Store(tmp_path / system), texts=texts))
+        if system != "cbow":
+            continue
+        assert found[units[0]].predicted == run_task(tasks.task(units[0])).predicted
+
+
+def test_a_stack_without_room_is_run_in_halves(
+    tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    units = [u for u in tasks.plan.units("table2", ["CR"], ["cbow"]) if u.rule == "random"]
+    whole = dict(run_together(units, tasks, Store(tmp_path / "whole")))
+    sizes = []
+
+    def with_little_room(runs: list[Run], **settings: object) -> list[History]:
+        sizes.append(len(runs))
+        if len(runs) > 2:
+            raise torch.OutOfMemoryError("no room")
+        return train(runs, **settings)
+
+    monkeypatch.setattr(together, "train", with_little_room)
+    halves = dict(run_together(units, tasks, Store(tmp_path / "halves")))
+    assert sizes == [6, 2, 4, 2, 2]
+    assert list(halves) == units
+    for unit in units:
+        assert halves[unit].predicted == whole[unit].predicted
+    monkeypatch.setattr(
+        together, "train", lambda runs: (_ for _ in ()).throw(torch.OutOfMemoryError("none"))
+    )
+    with pytest.raises(torch.OutOfMemoryError):
+        list(run_together(units, tasks, Store(tmp_path / "none")))
 
 
 def test_ablations_are_run_like_systems(tasks: Tasks, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from adasent.training.loop import default_device, train
 #: Models of a stack: more gain little and take memory.
 MOST = 60
 
+Trees = list[np.ndarray] | None
+
 
 class TextsOnce:
     """Encodes the texts of a fold for the first system that asks, and keeps them for the others."""
@@ -43,19 +45,21 @@ class TextsOnce:
             if not any(known[:3] == key[:3] for known in self._kept):
                 self._kept.clear()  # of the set before
             encoded = estimator._encode(*task.part(task.train), validation=task.part(task.dev))
-            self._kept[key] = encoded
+            self._kept[key] = _with_trees(encoded, None, None)  # the next system may want none
         encoded = self._kept[key]
         trees = [_trees(estimator, task, part) for part in (task.train, task.dev)]
-        if trees[0] is None:
-            return encoded
-        assert encoded.validation is not None
-        return encoded._replace(
-            training=replace(encoded.training, heights=trees[0]),
-            validation=replace(encoded.validation, heights=trees[1]),
-        )
+        return encoded if trees[0] is None else _with_trees(encoded, *trees)
 
 
-def _trees(estimator: NeuralClassifier, task: Task, part: Any) -> list[np.ndarray] | None:
+def _with_trees(encoded: Encoded, training: Trees, validation: Trees) -> Encoded:
+    assert encoded.validation is not None
+    return encoded._replace(
+        training=replace(encoded.training, heights=training),
+        validation=replace(encoded.validation, heights=validation),
+    )
+
+
+def _trees(estimator: NeuralClassifier, task: Task, part: Any) -> Trees:
     from adasent.text.encoder import tokenise
     from adasent.text.tokenize import get_tokenizer
 
@@ -86,10 +90,25 @@ def run_together(
     for group in groups.values():
         size = max(1, MOST // len(group[0].settings))
         for start in range(0, len(group), size):
-            part = group[start : start + size]
-            for task, record in zip(part, _run(part, texts), strict=True):
+            for task, record in _run_what_fits(group[start : start + size], texts):
                 store.add(task.unit, record)
                 yield task.unit, record
+
+
+def _run_what_fits(group: list[Task], texts: TextsOnce) -> Iterator[tuple[Task, FoldRecord]]:
+    """All tasks in one stack; in two, each half as large, if the device has no room for it."""
+    try:
+        records = _run(group, texts)
+    except torch.OutOfMemoryError:
+        if len(group) == 1:
+            raise
+    else:
+        yield from zip(group, records, strict=True)
+        return
+    torch.cuda.empty_cache()
+    half = len(group) // 2
+    yield from _run_what_fits(group[:half], texts)
+    yield from _run_what_fits(group[half:], texts)
 
 
 def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
