@@ -70,7 +70,7 @@ def short_table2(results: Results) -> Table:
         rows.append(tuple(row))
     n_missing = sum(row.count(MISSING) for row in rows)
     n = len(results.systems) * len(results.sets)
-    notes = (_MARKS, *missing_note(n_missing, n, "cells"))
+    notes = (_MARKS, *_standing(results), *missing_note(n_missing, n, "cells"))
     title = "Accuracy in percent, mean over the random folds; TREC: official test part, over seeds"
     return Table("table2-short", title, ("", *results.sets), tuple(rows), notes, n_missing)
 

@@ -16,11 +16,13 @@ import pytest
 from adasent.data import Corpus
 from adasent.data.audit import audit
 from adasent.errors import ConfigError
+from adasent.evaluation.summary import Summary
 from adasent.experiments.catalog import Catalog
 from adasent.experiments.paper import paper_sets
 from adasent.experiments.report import build_report, to_html, to_markdown
 from adasent.experiments.report.blocks import Points, Prose, Report, Section
 from adasent.experiments.report.readme import BEGIN, END, fill_readme
+from adasent.experiments.report.robustness import _findings
 from adasent.experiments.specs import Unit, experiments
 from adasent.experiments.store import Store
 from adasent.experiments.table2 import short_table2
@@ -306,11 +308,38 @@ def test_sets(report: Report) -> None:
 
 def test_ablations_and_cost(report: Report) -> None:
     text = words(report, "What makes it win")
-    assert "Better than the default, with an interval that leaves zero out: no variant." in text
-    assert "“words only” on MR (−31.00)" in text
+    assert "Loses on every set: “words only” (−31.00)." in text
+    assert "Gains" not in text
     cost = words(report, "Cost")
     assert "| Table 3 | cpu | 300 | 300 | 0.08 |" in cost
     assert "| Ablations | cpu | 6 | 6 | 0.00 |" in cost
+
+
+def test_variants_are_grouped_by_what_is_supported() -> None:
+    def change(mean: float, half: float = 0.1) -> Summary:
+        return Summary(3, mean / 100, 0.1, (mean - half) / 100, (mean + half) / 100)
+
+    lines = list(
+        _findings(
+            {
+                "a": [change(-1.0), change(-0.2)],
+                "b": [change(-3.0), change(0.0)],
+                "c": [change(1.0), change(-1.0)],
+                "d": [change(0.5), change(0.5)],
+                "e": [change(0.05), change(-0.05)],
+                "f": [change(2.0), change(0.0, 1.0)],
+                "g": [change(-4.0), change(0.1, 1.0)],
+            }
+        )
+    )
+    assert lines == [
+        "Loses on every set: “a” (−0.60).",
+        "Loses on some: “g” (−1.95; 1 of 2 sets) and “b” (−1.50; 1 of 2 sets).",
+        "Gains on some: “f” (+1.00; 1 of 2 sets).",
+        "Gains on every set: “d” (+0.50).",
+        "Gains on some sets and loses on others: “c” (+0.00).",
+        "No difference shown on any set: “e” (+0.00).",
+    ]
 
 
 def test_captions(report: Report) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from adasent.evaluation.summary import Summary
 from adasent.experiments.ablation_table import DEFAULT, supported
 from adasent.experiments.catalog import Catalog
 from adasent.experiments.cells import OURS, Place
@@ -48,27 +51,59 @@ def ablations(catalog: Catalog) -> Section:
     tables = catalog.tables("ablations")
     if not tables:
         return Section(title, (Prose("No ablation has been run yet."),))
-    found = catalog.ablations
-    gains: dict[str, list[str]] = {"better": [], "worse": []}
-    n_pairs = 0
-    for name in found.variants:
-        for data, rule in found.columns(catalog.sets):
-            change = found.difference(Place(name, data, rule))
-            if change is None:
-                continue
-            n_pairs += 1
-            if supported(change):
-                where = data if rule == "random" else f"{data}, {rule}"
-                line = f"“{name}” on {where} ({signed(change.mean)})"
-                gains["better" if change.mean > 0 else "worse"].append(line)
-    points = [
-        f"{which.capitalize()} than the default, with an interval that leaves zero out: "
-        + (f"{listed(cases)}." if cases else "no variant.")
-        for which, cases in gains.items()
-    ]
+    changes = _changes(catalog)
+    n_pairs = sum(map(len, changes.values()))
     opening = (
         f"AdaSent with one part taken out or put in. Each variant is compared with “{DEFAULT}” run "
         f"by run; of {counted(n_pairs, 'comparison')}, one in twenty would look supported by "
-        "chance alone."
+        "chance alone. Below the table, variants by what the intervals support, with the mean "
+        "change over the sets."
     )
-    return Section(title, (Prose(opening), tables[0], Points(tuple(points)), *tables[1:]))
+    points = tuple(_findings(changes))
+    return Section(title, (Prose(opening), tables[0], Points(points), *tables[1:]))
+
+
+def _changes(catalog: Catalog) -> dict[str, list[Summary]]:
+    """What each variant changes, set by set; variants without a comparison are left out."""
+    found = catalog.ablations
+    changes = {
+        name: [
+            change
+            for data, rule in found.columns(catalog.sets)
+            if (change := found.difference(Place(name, data, rule))) is not None
+        ]
+        for name in found.variants
+    }
+    return {name: sets for name, sets in changes.items() if sets}
+
+
+def _findings(changes: dict[str, list[Summary]]) -> Iterator[str]:
+    """A line for the variants that lose everywhere, somewhere, and so on; largest effect first."""
+    groups: dict[str, list[str]] = {
+        "Loses on every set": [],
+        "Loses on some": [],
+        "Gains on some": [],
+        "Gains on every set": [],
+        "Gains on some sets and loses on others": [],
+        "No difference shown on any set": [],
+    }
+    means = {
+        name: sum(change.mean for change in sets) / len(sets) for name, sets in changes.items()
+    }
+    for name in sorted(changes, key=lambda name: -abs(means[name])):
+        sets = changes[name]
+        up, down = (sum(supported(c) and c.mean * sign > 0 for c in sets) for sign in (1, -1))
+        line = f"“{name}” ({signed(means[name])}"
+        if up and down:
+            groups["Gains on some sets and loses on others"].append(f"{line})")
+        elif not up and not down:
+            groups["No difference shown on any set"].append(f"{line})")
+        else:
+            where = "every set" if up + down == len(sets) else "some"
+            line += (
+                ")" if where == "every set" else f"; {up + down} of {counted(len(sets), 'set')})"
+            )
+            groups[f"{'Gains' if up else 'Loses'} on {where}"].append(line)
+    for group, lines in groups.items():
+        if lines:
+            yield f"{group}: {listed(lines)}."
