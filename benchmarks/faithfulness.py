@@ -41,6 +41,7 @@ import adasent  # noqa: E402
 from adasent import AdaSentClassifier, Predictor  # noqa: E402
 from adasent.data import held_out, load  # noqa: E402
 from adasent.explain import METHOD, Explanation, explain  # noqa: E402
+from adasent.explain.attribution import share_alone  # noqa: E402
 from adasent.runtime.threads import blas_threads  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
 from benchmarks.pages import markdown, put_between_marks  # noqa: E402
@@ -53,6 +54,9 @@ FRACTIONS = (0.1, 0.2, 0.3, 0.5)
 SEEDS = (0, 1, 2)  # of the models: how they turn out matters more than which texts are taken
 STEPS = 32
 N_DEV = 240
+#: Held-back texts that were looked at while the method was chosen.
+N_SEEN = {"MR": 540, "TREC": 500}
+N_PHRASES = 5
 METRICS = ("comprehensiveness", "sufficiency", "correlation")
 OURS, BASELINE = METHOD, f"integrated gradients, {STEPS} steps"
 
@@ -60,15 +64,18 @@ Scores = list[np.ndarray]
 
 
 def texts_of(name: str) -> tuple[tuple[list[str], list[Any]], list[str]]:
-    """Texts and labels to train on, and held-back texts in random order."""
+    """Texts and labels to train on, and held-back texts: those for ``--dev``, then others.
+
+    The official test part of a set, where it has one, was looked at while the method was chosen.
+    """
     corpus = load(name)
-    if corpus.test is not None:
-        held = corpus.test
-        kept = np.setdiff1d(np.arange(len(corpus)), held)
-    else:
-        kept, held = held_out(corpus.labels, 0.1, 0, texts=corpus.texts)
-    training = [corpus.texts[i] for i in kept], [corpus.labels[i] for i in kept]
-    return training, [corpus.texts[i] for i in np.random.default_rng(1).permutation(held)]
+    seen = [] if corpus.test is None else corpus.test
+    rest = np.setdiff1d(np.arange(len(corpus)), seen)
+    texts, labels = [corpus.texts[i] for i in rest], [corpus.labels[i] for i in rest]
+    kept, held = held_out(labels, 0.1, 0, texts=texts)
+    order = np.random.default_rng(1).permutation
+    held_back = [corpus.texts[i] for i in [*order(seen), *rest[order(held)]]]
+    return ([texts[i] for i in kept], [labels[i] for i in kept]), held_back
 
 
 def model_of(name: str, training: tuple[list[str], list[Any]], seed: int = SEEDS[0]) -> Path:
@@ -174,17 +181,18 @@ def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Calla
         parts = np.split(words, np.cumsum([len(ids) for ids in judge.ids])[:-1])
         return [part[:, i] for part, i in zip(parts, judge.best, strict=True)]
 
-    def paths() -> Scores:
+    def in_text() -> Scores:
         empty = judge.network.probabilities([UNKNOWN])[0]
         found = []
         for score, word, i in zip(ours(), alone(), judge.best.tolist(), strict=True):
-            n = len(score)
-            found.append((score - (word - empty[i]) / n) / (1 - 1 / n) if n > 1 else score)
+            share = float(share_alone(np.array(len(score))))
+            in_full = share == 1  # a text of one word
+            found.append(score if in_full else (score - share * (word - empty[i])) / (1 - share))
         return found
 
     return {
         OURS: ours,
-        "gate paths": paths,
+        "gate paths and exact ends": in_text,
         "the word alone": alone,
         BASELINE: lambda: gradients(model, judge, STEPS, "zero"),
         f"{BASELINE}, from the unknown word": lambda: gradients(model, judge, STEPS, "unknown"),
@@ -197,7 +205,7 @@ def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Calla
 def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
     """A row for each method on a set, means over the models."""
     training, held = texts_of(name)
-    chosen = held[:N_DEV] if dev else held[N_DEV : N_DEV + n_texts]
+    chosen = held[:N_DEV] if dev else held[N_SEEN[name] : N_SEEN[name] + n_texts]
     if find_spec("numba"):
         import_module("numba")  # once it is imported, it is used by all that can
     judged: dict[str, list[np.ndarray]] = {}
@@ -254,16 +262,18 @@ def quickest(works: Sequence[Callable[[], object]], repeats: int = 15) -> list[f
 
 
 def read_most(explanations: Sequence[Explanation]) -> None:
-    """Ask for all that is about levels, words and phrases."""
+    """Ask for all about levels and words, and for the phrases at the top of the ranking."""
     for one in explanations:
-        for field in ("predicted", "contributions", "words", "offsets", "gates", "phrases"):
+        for field in ("predicted", "contributions", "words", "offsets", "gates"):
             getattr(one, field)
+        one.phrases[:N_PHRASES]
 
 
 def read_all(explanations: Sequence[Explanation]) -> None:
-    """And for what each unit says, and is made of."""
+    """And for the rest of the phrases, and for what each unit says, and is made of."""
     read_most(explanations)
     for one in explanations:
+        tuple(one.phrases)
         for field in ("unit_scores", "unit_probabilities", "spans"):
             getattr(one, field)
 
@@ -298,7 +308,7 @@ def costs(name: str) -> list[dict[str, Any]]:
                     "prediction, ms": 1000 * predict / n_texts,
                     "explanation, ms": 1000 * explain_only / n_texts,
                     "ratio": explain_only / predict,
-                    "ratio, phrases read": most / predict,
+                    f"ratio, {N_PHRASES} phrases read": most / predict,
                     "ratio, all read": whole / predict,
                 }
             )

@@ -13,6 +13,7 @@ from adasent import AdaSentClassifier, Predictor
 from adasent.compact import WordTable
 from adasent.explain import explain
 from adasent.explain.credit import NEAR
+from adasent.explain.ends import LEAST, MOST
 from adasent.explain.explanation import Explanation
 from adasent.explain.gradients import KINK
 from adasent.nn import consensus
@@ -59,6 +60,12 @@ class Twin:
         found: np.ndarray = output.log_probs.double().exp().numpy()
         return found
 
+    def probabilities(self, ids: np.ndarray) -> np.ndarray:
+        """(C,) of a text."""
+        output = self.model(torch.from_numpy(ids)[None], torch.tensor([len(ids)]))
+        found: np.ndarray = output.log_probs[0].double().exp().numpy()
+        return found
+
     def vote(self, pooled: torch.Tensor) -> torch.Tensor:
         """The classifier, with the derivative of its rectifier that explanations take."""
         classifier = self.model.classifier
@@ -96,15 +103,24 @@ class Twin:
                 arriving[t - 1][:-1] += (left + composed / 2) * arriving[t]
                 arriving[t - 1][1:] += (right + composed / 2) * arriving[t]
         in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
-        alone = (self.alone(ids) - self.alone(np.array([UNK_ID]))) / n
-        by_unit = [scores.numpy() for scores in reversed(unit_scores)] if n > 1 else [alone]
+        alone = self.alone(ids) - self.alone(np.array([UNK_ID]))
+        share = min(1, 1.5 / n)
+        by_unit = [alone]
+        if n > 1:
+            p = self.probabilities(ids)
+            ends = np.stack([p - self.probabilities(ids[1:]), p - self.probabilities(ids[:-1])])
+            scale = np.clip(np.abs(ends).sum() / np.abs(in_text[[0, -1]]).sum(), LEAST, MOST)
+            scale = min(scale, 1 / np.abs(in_text).max())
+            by_unit = [scale * scores.numpy() for scores in reversed(unit_scores)]
+            in_text *= scale
+            in_text[[0, -1]] = ends
         return {
             "probabilities": output.log_probs[0].exp().numpy(),
             "beliefs": output.log_beliefs[0].exp().numpy(),
             "level_probabilities": output.level_log_probs[0].exp().numpy(),
             "gates": [gates.numpy() for gates in pyramid.gates],
             "unit_scores": by_unit,
-            "words": alone + (1 - 1 / n) * in_text,
+            "words": share * alone + (1 - share) * in_text,
         }
 
 

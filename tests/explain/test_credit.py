@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from adasent.explain import credit
 from adasent.explain.credit import Credit, credit_numpy
 from adasent.explain.places import Places
 from adasent.explain.pyramids import Pyramids
@@ -50,13 +49,6 @@ def test_numba_gives_what_numpy_gives(lengths: list[int], maximum: bool) -> None
 
     arrays = case(lengths, maximum=maximum)
     assert_same(credit_numba(*arrays, maximum=maximum), credit_numpy(*arrays, maximum=maximum))
-
-
-def test_levels_worked_on_one_by_one_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = case([9, 4, 4, 1], maximum=True)
-    together = credit_numpy(*arrays, maximum=True)
-    monkeypatch.setattr(credit, "STRETCH", 1)
-    assert_same(credit_numpy(*arrays, maximum=True), together)
 
 
 def test_a_single_class_has_no_scores_to_tell_apart() -> None:

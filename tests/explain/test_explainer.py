@@ -12,6 +12,7 @@ import pytest
 import adasent
 from adasent.errors import AdaSentError, AdaSentWarning, DataError
 from adasent.explain import explain, explainer
+from adasent.explain.spans import cores
 from adasent.text.tokenize import kim
 
 TEXTS = [
@@ -96,7 +97,7 @@ def test_a_word_alone_is_explained_by_itself(twin: Any) -> None:
 
 
 def test_good_speaks_for_and_awful_against(predictor: adasent.Predictor) -> None:
-    one = explain(predictor, "a good film and the plot was awful")
+    one = explain(predictor, "the plot was awful and a good film")
     scores = dict(zip(one.tokens, one.words[:, one.column("pos")], strict=True))
     assert max(scores, key=scores.__getitem__) == "good"
     assert min(scores, key=scores.__getitem__) == "awful"
@@ -163,3 +164,19 @@ def test_phrases_sum_the_units_that_are_made_of_the_same_words(twin: Any) -> Non
     total = np.abs(one.unit_scores.rows).max() * 0.03 * len(one.unit_scores.rows)
     difference = np.abs(one.scores.sum(axis=0) - one.unit_scores.rows.sum(axis=0))
     assert (difference <= total).all()
+
+
+def test_what_is_found_late_is_what_it_would_have_been(twin: Any) -> None:
+    one, other = explain(twin.predictor, [TEXTS[1], TEXTS[4]])
+    assert other.bounds[:, 2].tolist() == [phrase.level for phrase in other.phrases]
+    units = one.unit_scores
+    for (start, end, level), score in zip(one.bounds, one.scores, strict=True):
+        # The strongest unit with this core is on that level.
+        strongest = 0.0
+        for t, (spans, scores) in enumerate(zip(one.spans, units, strict=True)):
+            for j, weights in enumerate(spans):
+                first, stop = (int(i[()]) + j for i in cores(weights))
+                if (first, stop) == (start, end) and np.abs(scores[j]).max() > strongest:
+                    strongest, found = float(np.abs(scores[j]).max()), t + 1
+        assert found == level
+        assert np.abs(score).max() > 0

@@ -11,7 +11,8 @@ import pytest
 from adasent import Predictor
 from adasent.errors import DataError
 from adasent.explain import METHOD, Explanation, explain
-from adasent.explain.explanation import ByLevel, Known
+from adasent.explain.explanation import Known
+from adasent.explain.parts import ByLevel, Phrase, Phrases
 
 KEYS = [
     "text", "tokens", "offsets", "classes", "probabilities", "predicted", "beliefs",
@@ -29,6 +30,23 @@ def test_rows_are_served_level_by_level() -> None:
     with pytest.raises(IndexError):
         levels[3]
     assert len(ByLevel(np.empty((0, 3)), 4)) == 0
+
+
+def test_phrases_are_like_a_tuple_of_them() -> None:
+    bounds, scores = np.array([[1, 3, 4], [0, 1, 1]]), np.array([[0.5, -0.5], [0.25, -0.25]])
+    phrases = Phrases(bounds, scores, "so good a film", ((0, 2), (3, 7), (8, 9), (10, 14)))
+    whole = (Phrase(1, 3, 4, "good a", (0.5, -0.5)), Phrase(0, 1, 1, "so", (0.25, -0.25)))
+    assert len(phrases) == 2
+    assert (tuple(phrases), phrases[:1], phrases[::-1]) == (whole, whole[:1], whole[::-1])
+    assert (phrases[0], phrases[-1]) == whole
+    assert phrases == whole == phrases
+    assert phrases != whole[:1]
+    assert phrases != 1
+    assert (hash(phrases), repr(phrases)) == (hash(whole), repr(whole))
+    assert copy.deepcopy(phrases) == phrases
+    assert isinstance(phrases[0].start, int)
+    with pytest.raises(IndexError):
+        phrases[2]
 
 
 @pytest.mark.parametrize("text", ["a good film", "film", "", "<b>\U0001f600 good</b>\tbad \ud800"])

@@ -28,7 +28,7 @@ def test_tables_are_made_from_the_figures(rows: list[dict[str, str]]) -> None:
         assert pages.put_between_marks(page, name, "faithfulness.py", body) == page
 
 
-BEHIND = "with the level norm, ours is behind in two of three means; docs/explanations.md says so"
+BEHIND = "ours is behind in sufficiency, within its interval; docs/explanations.md says so"
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,24 @@ def test_ours_is_at_least_as_faithful_as_integrated_gradients(
     assert float(ours["predictions"]) < 0.1 * float(other["predictions"])
 
 
-def test_a_large_or_small_call_costs_three_predictions_at_most() -> None:
+@pytest.mark.parametrize(
+    "column",
+    [
+        "ratio",
+        pytest.param(
+            f"ratio, {faithfulness.N_PHRASES} phrases read",
+            marks=pytest.mark.xfail(
+                strict=True, reason="more on TREC; docs/explanations.md says so"
+            ),
+        ),
+    ],
+)
+def test_a_large_or_small_call_costs_three_predictions_at_most(column: str) -> None:
     costs = faithfulness.read(faithfulness.RESULTS / "explain_cost.csv")
     assert {(row["set"], row["texts a call"]) for row in costs} == {
         (name, n) for name in ("MR", "TREC") for n in ("1", "100", "1000")
     }
-    assert max(float(row["ratio"]) for row in costs) <= 3
+    assert max(float(row[column]) for row in costs) <= 3
 
 
 def test_rank_correlation() -> None:

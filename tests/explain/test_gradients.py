@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adasent.explain.gradients import KINK, level_gradients
+from adasent.explain.gradients import KINK, HeadGradient, by_vote_numpy, finish_numpy
+from adasent.explain.mixture import Mixture, mix
 from adasent.runtime.levels import LevelHead
 
 
-def mixture(head: LevelHead, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Beliefs, votes and probabilities of one text's levels (T, D)."""
-    taken = head.normalise(levels)
-    beliefs = np.exp(head.scores(taken))
-    beliefs /= beliefs.sum()
-    votes = np.exp(head.log_probs(taken))
-    return beliefs, votes, votes @ beliefs
+def mixture(head: LevelHead, levels: np.ndarray) -> Mixture:
+    """Of one text's levels (T, D)."""
+    return mix(head, levels, np.arange(len(levels)), np.array([0]))
 
 
 @pytest.mark.parametrize("classifier_size", [0, 6])
@@ -37,14 +34,38 @@ def test_derivative_by_every_pooled_level(
             head.tensors["classifier.hidden.bias"],
         )
         assert np.abs(head.normalise(levels) @ weight.T + bias).min() > KINK / 2
-    beliefs, votes, p = mixture(head, levels)
-    found = level_gradients(head, levels, beliefs, votes, p[:, None])
+    made = mixture(head, levels)
+    found = HeadGradient(head, None)(levels, made, made.beliefs, made.probabilities.T)
     assert found.shape == (2, 4, 7)
     for t in range(4):
         for d in range(7):
             moved = levels.copy()
             moved[t, d] += 1e-5
-            higher = mixture(head, moved)[2]
+            higher = mixture(head, moved).probabilities[0]
             moved[t, d] -= 2e-5
-            slope = (higher - mixture(head, moved)[2]) / 2e-5
+            slope = (higher - mixture(head, moved).probabilities[0]) / 2e-5
             np.testing.assert_allclose(found[:, t, d], slope[:2], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("with_norm", [True, False])
+@pytest.mark.parametrize("with_rectifier", [True, False])
+def test_numba_gives_what_numpy_gives(with_rectifier: bool, with_norm: bool, shared: bool) -> None:
+    pytest.importorskip("numba")
+    from adasent.explain.gradients_numba import by_vote_numba, finish_numba
+
+    rng = np.random.default_rng(0)
+
+    def random(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    out, mean, shares = random(3, 6), random(4, 6), random(2, 4)
+    rectified = KINK * random(4, 6) if with_rectifier else None
+    found, expected = np.empty((2, 2, 4, 6), dtype=np.float32)
+    by_vote_numba(out, mean, shares, rectified, found)
+    by_vote_numpy(out, mean, shares, rectified, expected)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    pulls, by_belief, levels = random(2, 4), random(1 if shared else 4, 6), random(4, 6)
+    for finish, gradients in ((finish_numba, found), (finish_numpy, expected)):
+        finish(gradients, pulls, by_belief, levels if with_norm else None)
+    np.testing.assert_allclose(found, expected, atol=1e-5)

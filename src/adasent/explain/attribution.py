@@ -3,17 +3,21 @@
 The mixture over levels is exact. Inside a level, pooling and classifier are not additive; there a
 score is an estimate by this method, which `docs/explanations.md` tests:
 
-A word's score for a class is its Shapley value with every coalition but the empty one replaced by
-the whole text, 1/T of what the word does alone, and 1 - 1/T of what it does in the text:
+A word's score for a class is an estimate of its Shapley value, what it adds to 0, 1, ... T - 1
+other words, each number counted alike: to none, what it does alone; to one, half that and half what
+it does in the text; to more, what it does in the text:
 
 - alone: p(class | the word) - p(class | no word), both exact;
-- in the text: the derivative of p(class) by each dimension of each pooled level, given to the unit
-  that the dimension was pooled from, carried down the gates to the words, and multiplied by the
-  difference of the word's vector from the mean of the text's.
+- in the text, for the first word and the last: p(class | text) - p(class | text without the word),
+  both exact (:mod:`adasent.explain.ends`);
+- for the words between, estimated: the derivative of p(class) by each dimension of each pooled
+  level, given to the unit that the dimension was pooled from, carried down the gates to the words,
+  and multiplied by the difference of the word's vector from the mean of the text's. All estimates
+  of a text are scaled by what makes those of its end words as large as the exact values.
 
 A unit's score is what it does in the text: derivative times its own difference from the mean, over
-the dimensions that were pooled from it. The unit of a text of one word is the word, and so is its
-score.
+the dimensions that were pooled from it, times that scale. The unit of a text of one word is the
+word, and so is its score.
 """
 
 from __future__ import annotations
@@ -25,17 +29,22 @@ from types import ModuleType
 import numpy as np
 
 from adasent.explain.credit import Credit, credit_numpy
-from adasent.explain.gradients import level_gradients
+from adasent.explain.ends import scales, shorter_numpy
+from adasent.explain.gradients import HeadGradient
+from adasent.explain.mixture import Mixture, mix
 from adasent.explain.places import Places
 from adasent.explain.pyramids import Pyramids, grow
 from adasent.runtime.arrays import Doubles, Floats, Ints
-from adasent.runtime.consensus import beliefs, consensus
 from adasent.runtime.levels import LevelHead
-from adasent.runtime.network import Network, normalised
+from adasent.runtime.network import Network
 from adasent.runtime.words import Words
+from adasent.text.batch import n_cells
 
 #: Units classified at a time.
 CHUNK = 512
+
+#: Numbers of other words to which a word adds what it does alone: none, and by half one.
+ALONE = 1.5
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Attribution:
     beliefs: Doubles
     votes: Doubles
     probabilities: Doubles
-    unit_scores: Doubles
+    unit_scores: Floats
     word_scores: Doubles
     starts: Ints
     stops: Ints
@@ -85,9 +94,10 @@ class Attributor:
     ) -> None:
         self._network = network
         self._words = words
-        self._cells = cells
-        self._votes = _votes(network.head, words.units)  # (C, m)
-        self._empty = self._votes[:, empty : empty + 1]
+        self.cells = cells
+        self._empty = empty
+        self._gradient = HeadGradient(network.head, cells)
+        self._alone: Doubles | None = None
 
     def __call__(self, lengths: Ints, which: Ints) -> Attribution:
         """Explain a batch.
@@ -98,39 +108,69 @@ class Attributor:
             (B,) words of each text, longest first, and which of the distinct words each is, text
             after text.
         """
-        head, composition = self._network.head, self._network.composition
         places = Places.of(lengths)
         grown = self._grow(places, which)
-        firsts = places.first_word[:-1]
-        levels = head.normalise(grown.levels)
-        belief = beliefs(head.scores(levels)[places.words], firsts)
-        log_votes = head.log_probs(levels)
-        mixed = consensus(belief, log_votes[:, places.words], firsts)
-        probabilities = normalised(mixed.T)
-
-        votes = np.exp(log_votes)
-        belief_in_rows = np.empty_like(belief)
-        belief_in_rows[places.words] = belief
-        p = probabilities.T[:, places.text]
-        gradients = level_gradients(head, grown.levels, belief_in_rows, votes, p)
-        found = _credit(self._cells)(grown, places, gradients, maximum=composition.maximum)
-        n_words = np.repeat(lengths, lengths)
-        alone = (self._votes[:, which] - self._empty) / n_words
-        unit_scores = _with_last(found.units)
-        single = lengths == 1
-        unit_scores[:, places.first_unit[:-1][single]] = alone[:, firsts[single]]
-        above = places.units[places.units >= len(which)] - len(which)
+        credit, shorter = _passes(self.cells)
+        maximum = self._network.composition.maximum
+        mixture, ends = self._mix(grown, shorter(grown, places, maximum=maximum), places)
+        belief = np.empty_like(mixture.beliefs)
+        belief[places.words] = mixture.beliefs
+        p = mixture.probabilities.T[:, places.text]
+        gradients = self._gradient(grown.levels, mixture, belief, p)
+        found = credit(grown, places, gradients, maximum=maximum)
+        assert self._alone is not None
+        units, words = _scores(found, self._alone[:, which], ends, places)
         return Attribution(
             places,
-            grown.gates[above],
-            belief,
-            votes[:, places.words],
-            probabilities,
-            unit_scores,
-            alone + (1 - 1 / n_words) * _with_last(found.words),
+            found.gates,
+            mixture.beliefs,
+            mixture.votes[:, places.words],
+            mixture.probabilities,
+            units,
+            words,
             found.starts,
             found.stops,
         )
+
+    def _mix(self, grown: Pyramids, shorter: Floats, places: Places) -> tuple[Mixture, Doubles]:
+        """The mixture of every text, and what its first and its last word add to it.
+
+        Parameters
+        ----------
+        shorter
+            (2, n, D) levels of the texts without these words; see :func:`shorter_numpy`.
+
+        Returns
+        -------
+        mixture, ends
+            The latter (2, C, texts of more than one word): p(class | text) - p(class | shorter).
+        """
+        # All that the head has to judge at once: for a short text, a call costs more than its work.
+        n_words, n_short, n_texts = len(grown.levels), shorter.shape[1], len(places.lengths)
+        parts = [grown.levels, *shorter]
+        if self._alone is None:
+            parts.append(self._words.units)
+        n_long = int(places.counts[1]) if len(places.counts) > 1 else 0
+        firsts = places.first_word[:n_long] - np.arange(n_long) + n_words
+        mixture = mix(
+            self._network.head,
+            np.concatenate(parts),
+            np.concatenate([places.words, np.arange(n_words, n_words + 2 * n_short)]),
+            np.concatenate([places.first_word[:-1], firsts, firsts + n_short]),
+        )
+        if self._alone is None:
+            votes = mixture.votes[:, n_words + 2 * n_short :]
+            self._alone = votes - votes[:, self._empty : self._empty + 1]
+        whole = mixture.probabilities[:n_texts]
+        ends = whole[:n_long] - mixture.probabilities[n_texts:].reshape(2, n_long, whole.shape[1])
+        own = Mixture(
+            mixture.taken[:n_words],
+            None if mixture.hidden is None else mixture.hidden[:n_words],
+            mixture.beliefs[:n_words],
+            mixture.votes[:, :n_words],
+            whole,
+        )
+        return own, ends.transpose(0, 2, 1)
 
     def unit_votes(self, places: Places, which: Ints) -> Doubles:
         """(C, n_cells) probabilities of the classes by each unit of a batch alone."""
@@ -140,7 +180,41 @@ class Attributor:
     def _grow(self, places: Places, which: Ints) -> Pyramids:
         in_rows = np.empty_like(which)
         in_rows[places.words] = which
-        return grow(self._words, in_rows, places, self._network.composition, self._cells)
+        return grow(self._words, in_rows, places, self._network.composition, self.cells)
+
+
+def _scores(found: Credit, alone: Doubles, ends: Doubles, places: Places) -> tuple[Floats, Doubles]:
+    """Scores of units (C, n_cells) and words (C, n_words).
+
+    Parameters
+    ----------
+    alone
+        (C, n_words) what each word does without the others.
+    ends
+        (2, C, texts of more than one word) what the first and the last word do in the text.
+    """
+    units, words = _with_last(found.units), _with_last(found.words).astype(np.float64)
+    n_long = ends.shape[2]
+    first_word, first_unit = places.first_word, places.first_unit
+    if n_long:
+        lengths, bounds = places.lengths[:n_long], first_word[: n_long + 1]
+        scale = scales(ends, words, bounds)
+        in_text = 1 - share_alone(lengths)
+        words[:, : bounds[-1]] *= np.repeat(scale * in_text, lengths)
+        words[:, bounds[:-1]] = ends[0] * in_text
+        words[:, bounds[1:] - 1] = ends[1] * in_text
+        units[:, : first_unit[n_long]] *= np.repeat(scale.astype(np.float32), n_cells(lengths))
+    # A text of one word is that word, and so is its unit.
+    words[:, first_word[n_long] :] = 0.0
+    units[:, first_unit[n_long] :] = alone[:, first_word[n_long] :]
+    words += alone * np.repeat(share_alone(places.lengths), places.lengths)
+    return units, words
+
+
+def share_alone(n_words: Ints) -> Doubles:
+    """How much of the score of a word of texts of so many is what it does alone."""
+    found: Doubles = np.minimum(1.0, ALONE / n_words)
+    return found
 
 
 def _votes(head: LevelHead, units: Floats) -> Doubles:
@@ -152,17 +226,16 @@ def _votes(head: LevelHead, units: Floats) -> Doubles:
     return found
 
 
-def _credit(cells: ModuleType | None) -> Callable[..., Credit]:
+def _passes(cells: ModuleType | None) -> tuple[Callable[..., Credit], Callable[..., Floats]]:
+    """Credit and the levels of shorter texts, compiled or not."""
     if cells is None:
-        return credit_numpy
+        return credit_numpy, shorter_numpy
     from adasent.explain.credit_numba import credit_numba
+    from adasent.explain.ends_numba import shorter_numba
 
-    return credit_numba
+    return credit_numba, shorter_numba
 
 
-def _with_last(scores: Floats) -> Doubles:
+def _with_last(scores: Floats) -> Floats:
     """(C - 1, n) -> (C, n): the scores of a unit or word sum to 0 over the classes."""
-    found = np.empty((len(scores) + 1, scores.shape[1]))
-    found[:-1] = scores
-    np.negative(found[:-1].sum(axis=0), out=found[-1])
-    return found
+    return np.concatenate([scores, -scores.sum(axis=0, keepdims=True)])

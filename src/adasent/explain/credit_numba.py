@@ -14,6 +14,9 @@ from adasent.runtime.arrays import Floats
 
 _TAIL, _HALF = np.float32(TAIL), np.float32(0.5)
 
+#: Weights of words below this are 0: numbers too small to be normal are slow to reckon with.
+_TINY = np.float32(1e-30)
+
 
 @compiled
 def _down(
@@ -92,9 +95,11 @@ def _core(weights, n):
 
 
 @compiled
-def _up(b, gates, starts, level_rows, n_rows, n_words, first_unit, firsts, stops):
-    """Cores of the units of text b. Spans are kept for a level, from a unit's first word on."""
-    spans = np.zeros((n_words, n_words), gates.dtype)
+def _up(
+    b, gates, starts, level_rows, n_rows, n_words, first_word, first_unit, firsts, stops, own_gates
+):  # fmt: skip
+    """Cores and gates of text b. Spans are kept for a level, from a unit's first word on."""
+    spans, zero = np.zeros((n_words, n_words), gates.dtype), gates.dtype.type(0)
     for i in range(n_words):
         spans[i, 0] = 1
         firsts[first_unit + i], stops[first_unit + i] = i, i + 1
@@ -102,13 +107,15 @@ def _up(b, gates, starts, level_rows, n_rows, n_words, first_unit, firsts, stops
     for t in range(1, n_words):
         row = level_rows[t] - starts[t] + b - n_rows
         for j in range(n_words - t):
-            gate = gates[row + starts[t + j]]
+            gate, own = gates[row + starts[t + j]], own_gates[cell - first_word - n_words]
+            own[0], own[1], own[2] = gate[0], gate[1], gate[2]
             half = _HALF * gate[2]
             left, right = gate[0] + half, gate[1] + half
             mine, other = spans[j], spans[j + 1]  # the other is still that of the level below
             mine[t] = right * other[t - 1]
             for i in range(t - 1, 0, -1):
-                mine[i] = left * mine[i] + right * other[i - 1]
+                weight = left * mine[i] + right * other[i - 1]
+                mine[i] = weight if weight > _TINY else zero
             mine[0] *= left
             start, stop = _core(mine, t + 1)
             firsts[cell], stops[cell] = j + start, j + stop
@@ -118,7 +125,7 @@ def _up(b, gates, starts, level_rows, n_rows, n_words, first_unit, firsts, stops
 @compiled
 def _texts(
     units, levels, gates, gradients, maximum, lengths, starts, level_rows,
-    first_word, first_unit, unit_scores, word_scores, firsts, stops,
+    first_word, first_unit, unit_scores, word_scores, firsts, stops, own_gates,
 ):  # fmt: skip
     n_rows, size = levels.shape
     mean = np.empty(size, units.dtype)
@@ -135,7 +142,10 @@ def _texts(
             b, units, levels, gates, gradients, maximum, starts, level_rows,
             n_words, first_word[b], first_unit[b], mean, unit_scores, word_scores,
         )  # fmt: skip
-        _up(b, gates, starts, level_rows, n_rows, n_words, first_unit[b], firsts, stops)
+        _up(
+            b, gates, starts, level_rows, n_rows, n_words,
+            first_word[b], first_unit[b], firsts, stops, own_gates,
+        )  # fmt: skip
 
 
 def credit_numba(pyramids: Pyramids, places: Places, gradients: Floats, *, maximum: bool) -> Credit:

@@ -8,8 +8,8 @@ import numpy as np
 
 from adasent.explain.attribution import Attributor
 from adasent.explain.deferred import Deferred, DeferredBatch
-from adasent.explain.explanation import ByLevel, Explanation
-from adasent.explain.offsets import token_offsets
+from adasent.explain.explanation import Explanation
+from adasent.explain.parts import ByLevel
 from adasent.runtime.packing import BATCH_WORDS, batches
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import run_tokenizer
@@ -71,34 +71,24 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
             which = words.which[done : done + n_words]
             done += n_words
             part = attribute(lengths[group], which)
-            batch = DeferredBatch(attribute, part, which)
+            batch = DeferredBatch(attribute, part, which, encoder.tokenizer)
             for row, i in enumerate(group.tolist()):
-                found[i] = _explanation(
-                    texts[i], tokenised[i], encoder, classes, Deferred(batch, row)
-                )
+                rest = Deferred(batch, row, texts[i], tokenised[i])
+                found[i] = _explanation(rest, encoder, classes)
     return [found[i] for i in range(len(texts))]
 
 
-def _explanation(
-    text: str,
-    tokens: list[str],
-    encoder: TextEncoder,
-    classes: tuple[Label, ...],
-    rest: Deferred,
-) -> Explanation:
+def _explanation(rest: Deferred, encoder: TextEncoder, classes: tuple[Label, ...]) -> Explanation:
     """One text of an attribution, with the text itself."""
-    found, row = rest.batch.found, rest.text
+    found, row, tokens = rest.batch.found, rest.row, rest.tokens
     cut = len(tokens) == encoder.max_words
-    n_words = len(run_tokenizer(encoder.tokenizer, text)) if cut else len(tokens)
-    offsets = token_offsets(text, tokens, encoder.tokenizer)
-    words = slice(*found.places.first_word[row : row + 2].tolist())
-    units = slice(*found.places.first_unit[row : row + 2].tolist())
+    n_words = len(run_tokenizer(encoder.tokenizer, rest.text)) if cut else len(tokens)
+    words, units = rest.batch.words[row], rest.batch.units[row]
     gates = slice(units.start - words.start, units.stop - words.stop)
     n_levels = max(1, len(tokens))
     return Explanation(
-        text,
+        rest.text,
         tuple(tokens) or (SPECIALS[UNK_ID],),
-        offsets or ((0, 0),),
         classes,
         found.probabilities[row],
         found.beliefs[words],

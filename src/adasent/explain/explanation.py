@@ -3,75 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, overload
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
 from adasent.explain.offsets import Offsets
+from adasent.explain.parts import Array, ByLevel, Phrase, Phrases
 from adasent.explain.spans import span_levels
 from adasent.runtime.arrays import Doubles, Floats, Ints
 
 #: How scores below the level of the mixture are made; see ``docs/explanations.md``.
-METHOD = "gate paths and the word alone"
-
-Array = NDArray[Any]
-
-
-class ByLevel(Sequence[Array]):
-    """Rows of a pyramid as one array, served level by level.
-
-    Parameters
-    ----------
-    rows
-        (n, ...) rows of all levels, level after level.
-    n_units
-        Units of the first of the levels; each level after has one less.
-    """
-
-    def __init__(self, rows: Array, n_units: int) -> None:
-        self.rows = rows
-        self.n_units = n_units
-
-    def __len__(self) -> int:
-        return self.n_units if len(self.rows) else 0
-
-    @overload
-    def __getitem__(self, index: int) -> Array: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Array]: ...
-
-    def __getitem__(self, index: int | slice) -> Array | list[Array]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        i = range(len(self))[index]
-        first = i * self.n_units - i * (i - 1) // 2
-        return self.rows[first : first + self.n_units - i]
-
-
-class Phrase(NamedTuple):
-    """Words that carried part of a decision.
-
-    ``start`` and ``end`` are words, the end not included; ``text`` is how they stand in the text;
-    ``level`` is that of the strongest of the units that are made of these words; ``score`` has a
-    value for each class.
-    """
-
-    start: int
-    end: int
-    level: int
-    text: str
-    score: tuple[float, ...]
+METHOD = "gate paths, exact ends and the word alone"
 
 
 class Rest(Protocol):
     """The part of an explanation that may be found late."""
+
+    @property
+    def offsets(self) -> Offsets:
+        """Where each word stands in the text."""
 
     @property
     def votes(self) -> Array:
@@ -89,6 +44,7 @@ class Rest(Protocol):
 class Known(NamedTuple):
     """A :class:`Rest` that was read or found before."""
 
+    offsets: Offsets
     votes: Array
     bounds: Ints
     scores: Array
@@ -138,9 +94,8 @@ class Explanation:
 
     Attributes
     ----------
-    tokens, offsets
-        The T words as the model read them, and where each stands in ``text``: the character it
-        starts at and the one after its last. A text without any is one ``<unk>`` at (0, 0).
+    tokens
+        The T words as the model read them. A text without any is one ``<unk>``.
     classes, probabilities
         The C labels, and the probability of each.
     beliefs, level_probabilities
@@ -153,14 +108,14 @@ class Explanation:
     words
         (T, C) score of each word: what it added to each probability.
     rest
-        What is found only when it is asked for: :attr:`unit_probabilities` and :attr:`phrases`.
+        What is found only when it is asked for: :attr:`offsets`, :attr:`unit_probabilities` and
+        :attr:`phrases`.
     n_words, truncated
         How many words the text has, and whether the model read only the first of them.
     """
 
     text: str
     tokens: tuple[str, ...]
-    offsets: Offsets
     classes: tuple[Label, ...]
     probabilities: Doubles
     beliefs: Doubles
@@ -179,10 +134,17 @@ class Explanation:
         return self.classes[int(self.probabilities.argmax())]
 
     @cached_property
+    def offsets(self) -> Offsets:
+        """Where each word stands in ``text``: its first character and the one after its last.
+
+        The ``<unk>`` of a text without words is at (0, 0).
+        """
+        return self.rest.offsets
+
+    @cached_property
     def contributions(self) -> Doubles:
         """(L, C) belief times vote; the levels sum to the probabilities."""
         found: Doubles = self.beliefs[:, None] * self.level_probabilities
-        assert np.abs(found.sum(axis=0) - self.probabilities).max() < 1e-6
         return found
 
     @cached_property
@@ -218,14 +180,9 @@ class Explanation:
         return self.rest.scores
 
     @cached_property
-    def phrases(self) -> tuple[Phrase, ...]:
+    def phrases(self) -> Phrases:
         """Phrases, those that speak most for the predicted class first."""
-        return tuple(
-            Phrase(start, end, level, self.characters(start, end), tuple(score))
-            for (start, end, level), score in zip(
-                self.bounds.tolist(), self.scores.tolist(), strict=True
-            )
-        )
+        return Phrases(self.bounds, self.scores, self.text, self.offsets)
 
     def characters(self, start: int, end: int) -> str:
         """The part of the text that the words from ``start`` to before ``end`` stand in."""
@@ -297,11 +254,11 @@ class Explanation:
         n_words, n_classes = len(values["tokens"]), len(values["classes"])
         units = [unit for level in values["units"] for unit in level]
         gates = [gate for level in values["gates"] for gate in level]
+        offsets = tuple((start, end) for start, end in values["offsets"])
         phrases = values["phrases"]
         spots = [[phrase["start"], phrase["end"], phrase["level"]] for phrase in phrases]
         bounds = np.array(spots, dtype=np.int64).reshape(-1, 3)
         scores = np.array([phrase["score"] for phrase in phrases]).reshape(-1, n_classes)
-
         votes = np.array([unit["probabilities"] for unit in units]).reshape(-1, n_classes)
 
         def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
@@ -310,7 +267,6 @@ class Explanation:
         return cls(
             values["text"],
             tuple(values["tokens"]),
-            tuple((start, end) for start, end in values["offsets"]),
             tuple(values["classes"]),
             np.array(values["probabilities"]),
             np.array(values["beliefs"]),
@@ -318,7 +274,7 @@ class Explanation:
             by_level(gates, 3, n_words - 1),
             by_level([unit["score"] for unit in units], n_classes, n_words),
             np.array(values["words"]),
-            Known(votes, bounds, scores),
+            Known(offsets, votes, bounds, scores),
             values["n_words"],
             values["truncated"],
             values["method"],
@@ -336,7 +292,7 @@ class Explanation:
     def __getstate__(self) -> dict[str, Any]:
         # A copy in another process shall not bring the model along.
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        rest = Known(self.unit_probabilities.rows, self.bounds, self.scores)
+        rest = Known(self.offsets, self.unit_probabilities.rows, self.bounds, self.scores)
         return state | {"rest": rest}
 
     def _repr_html_(self) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
+
 import numpy as np
 
+from adasent.explain.mixture import Mixture
 from adasent.runtime.arrays import Doubles, Floats
 from adasent.runtime.levels import NORM_EPS, LevelHead
 
@@ -11,82 +15,130 @@ from adasent.runtime.levels import NORM_EPS, LevelHead
 KINK = np.float32(0.01)
 
 
-def level_gradients(
-    head: LevelHead, levels: Floats, beliefs: Doubles, votes: Doubles, p: Doubles
-) -> Floats:
-    """Derivative of p(c) = sum of belief x vote by every pooled level, through both factors.
+class HeadGradient:
+    """The derivative of p(c) = sum of belief x vote by every pooled level, through both factors.
 
-    Probabilities sum to 1, so the derivatives of the classes sum to 0 and the last one is left out.
+    Classifier and level gate begin with a linear layer each, whose matrix takes the derivative by
+    the layer's outputs back to the levels. A level norm's gain and mean are linear too, and part
+    of both matrices.
 
     Parameters
     ----------
-    levels
-        (n, D) pooled levels.
-    beliefs, votes
-        (n,) and (C, n).
-    p
-        (C, n) probabilities of the text that each level is of.
-
-    Returns
-    -------
-    (C - 1, n, D).
+    cells
+        :mod:`adasent.pyramid.cells`, or None for plain numpy.
     """
-    # Of a softmax: dp_c = p_c (score_c - mean score). First the scores of the level's vote, then
-    # the score of the level's belief.
-    shares = beliefs * votes
-    pulls = (shares - beliefs * p).astype(np.float32)
-    shares = shares.astype(np.float32)
-    tensors = head.tensors
-    taken = head.normalise(levels)
-    out = tensors["classifier.out.weight"]  # (C, H) or (C, D)
-    mean = votes.T.astype(np.float32) @ out
-    belief_gradient = _belief_gradient(head, taken)
+
+    def __init__(self, head: LevelHead, cells: ModuleType | None) -> None:
+        self._tensors = tensors = head.tensors
+        self._by_vote, self._finish = _passes(cells)
+        self._hidden = tensors.get("classifier.hidden.weight")
+        self._mlp = tensors.get("level_gate.score.0.weight")
+        gate = tensors["level_gate.score.weight"] if self._mlp is None else self._mlp
+        self._out = out = tensors["classifier.out.weight"]
+        layers = [out if self._hidden is None else self._hidden, gate]
+        if self._hidden is None:  # the outputs are the scores of the classes
+            self._out = np.eye(len(out), dtype=out.dtype)
+        self._normed = "level_norm.weight" in tensors
+        if self._normed:
+            layers = [layer * tensors["level_norm.weight"] for layer in layers]
+            layers = [layer - layer.mean(axis=1, keepdims=True) for layer in layers]
+        self._classifier, self._gate = layers
+
+    def __call__(self, levels: Floats, mixture: Mixture, beliefs: Doubles, p: Doubles) -> Floats:
+        """Derivatives of all classes but the last: those of all sum to 0, as p sums to 1.
+
+        Parameters
+        ----------
+        levels, mixture
+            (n, D) pooled levels, and what the head made of them.
+        beliefs
+            (n,) its beliefs in the order of the levels.
+        p
+            (C, n) probabilities of the text that each level is of.
+
+        Returns
+        -------
+        (C - 1, n, D).
+        """
+        # Of a softmax: dp_c = p_c (score_c - mean score). First the scores of the level's vote,
+        # then the score of the level's belief.
+        taken, votes = mixture.taken, mixture.votes
+        shares = beliefs * votes[:-1]
+        pulls = (shares - beliefs * p[:-1]).astype(levels.dtype)
+        mean = votes.T.astype(levels.dtype) @ self._out
+        moves = np.empty((len(shares), *mean.shape), dtype=levels.dtype)
+        self._by_vote(self._out, mean, shares.astype(levels.dtype), mixture.hidden, moves)
+        found: Floats = moves @ self._classifier
+        self._finish(found, pulls, self._belief_gradient(taken), levels if self._normed else None)
+        return found
+
+    def _belief_gradient(self, levels: Floats) -> Floats:
+        """(n, D), or (1, D) for all: derivative of the score behind a level's belief."""
+        if self._mlp is None:
+            return self._gate
+        hidden = np.tanh(levels @ self._mlp.T + self._tensors["level_gate.score.0.bias"])
+        slope = self._tensors["level_gate.score.2.weight"][0] * (1 - hidden * hidden)
+        found: Floats = slope @ self._gate
+        return found
+
+
+def by_vote_numpy(
+    out: Floats, mean: Floats, shares: Floats, rectified: Floats | None, moves: Floats
+) -> None:
+    """Fill ``moves`` (K, n, H), how shares of probability answer to the layer under the scores.
+
+    Parameters
+    ----------
+    out, mean
+        (C, H) the weights of the scores, and (n, H) their mean by each level's vote.
+    shares
+        (K, n) of the first K classes.
+    rectified
+        (n, H) what the layer's rectifier is applied to, None if it has none.
+    """
     slope: Floats | None = None
-    if "classifier.hidden.weight" in tensors:
-        inner = tensors["classifier.hidden.weight"]
-        slope = taken @ inner.T
-        slope += tensors["classifier.hidden.bias"]
-        slope /= KINK
+    if rectified is not None:
+        slope = rectified / KINK
         slope += np.float32(0.5)
         np.clip(slope, 0.0, 1.0, out=slope)
-    found = np.empty((len(out) - 1, *levels.shape), dtype=levels.dtype)
-    moves = np.empty_like(mean)
     # Class by class: what is written is read again while it is still in the cache.
-    for c, gradient in enumerate(found):
-        np.subtract(out[c], mean, out=moves)
-        moves *= shares[c, :, None]
-        if slope is None:
-            gradient[:] = moves
-        else:
-            moves *= slope
-            np.matmul(moves, inner, out=gradient)
-        gradient += pulls[c, :, None] * belief_gradient
-    return _through_norm(head, levels, found)
+    for move, weights, share in zip(moves, out, shares, strict=False):
+        np.subtract(weights, mean, out=move)
+        move *= share[:, None]
+        if slope is not None:
+            move *= slope
 
 
-def _through_norm(head: LevelHead, levels: Floats, gradients: Floats) -> Floats:
-    """Derivatives by normalised levels -> by the levels as they were pooled."""
-    if "level_norm.weight" not in head.tensors:
-        return gradients
-    centred = levels - levels.mean(axis=1, keepdims=True)
-    scale = 1 / np.sqrt(np.einsum("nd,nd->n", centred, centred) / len(centred[0]) + NORM_EPS)
-    centred *= scale[:, None]
-    for gradient in gradients:
-        gradient *= head.tensors["level_norm.weight"]
-        along = np.einsum("nd,nd->n", gradient, centred) / len(centred[0])
-        gradient -= gradient.mean(axis=1, keepdims=True)
-        gradient -= along[:, None] * centred
-        gradient *= scale[:, None]
-    return gradients
+def finish_numpy(
+    gradients: Floats, pulls: Floats, by_belief: Floats, levels: Floats | None
+) -> None:
+    """Add the part of the belief to gradients (K, n, D), and take them through the level norm.
+
+    Parameters
+    ----------
+    pulls
+        (K, n) how the probabilities answer to the score behind a level's belief.
+    by_belief
+        (n, D) or (1, D) the derivative of that score.
+    levels
+        (n, D) as they were pooled; None where they are not normalised.
+    """
+    if levels is not None:
+        size = np.float32(levels.shape[1])
+        centred = levels - levels.mean(axis=1, keepdims=True)
+        squares = np.einsum("nd,nd->n", centred, centred) + size * NORM_EPS
+        scale = np.sqrt(size / squares)[:, None]
+    for gradient, pull in zip(gradients, pulls, strict=True):
+        gradient += pull[:, None] * by_belief
+        if levels is not None:
+            along = np.einsum("nd,nd->n", gradient, centred) / squares
+            gradient -= along[:, None] * centred
+            gradient *= scale
 
 
-def _belief_gradient(head: LevelHead, levels: Floats) -> Floats:
-    """Derivative of the score behind a level's belief: (D,), or (n, D) where it is an MLP."""
-    tensors = head.tensors
-    if "level_gate.score.weight" in tensors:
-        linear: Floats = tensors["level_gate.score.weight"][0]
-        return linear
-    inner = tensors["level_gate.score.0.weight"]
-    hidden = np.tanh(levels @ inner.T + tensors["level_gate.score.0.bias"])
-    found: Floats = (tensors["level_gate.score.2.weight"][0] * (1 - hidden * hidden)) @ inner
-    return found
+def _passes(cells: ModuleType | None) -> tuple[Callable[..., None], Callable[..., None]]:
+    if cells is None:
+        return by_vote_numpy, finish_numpy
+    from adasent.explain.gradients_numba import by_vote_numba, finish_numba
+
+    return by_vote_numba, finish_numba

@@ -36,6 +36,9 @@ def token_offsets(text: str, tokens: Sequence[str], tokenizer: Tokenizer) -> Off
         start = lowered.find(token, end)
         if start < 0:
             start = text.find(token, end)
-        start, end = (end, end) if start < 0 else (start, start + len(token))
+        if start < 0:
+            start = end
+        else:
+            end = start + len(token)
         found.append((start, end))
     return tuple(found)

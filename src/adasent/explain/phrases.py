@@ -7,49 +7,72 @@ text whose cores are the same words make one phrase, and their scores are summed
 from __future__ import annotations
 
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 
 from adasent.explain.attribution import Attribution
 from adasent.runtime.arrays import Doubles, Ints
+from adasent.text.batch import n_cells
 
 #: Units below this part of their text's strongest are left out.
 LEAST = 0.03
 
 
-def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
+def ranked_phrases(found: Attribution, cells: ModuleType | None) -> list[tuple[Ints, Doubles]]:
     """The phrases of each of B texts, those that speak most for the predicted class first.
+
+    Parameters
+    ----------
+    cells
+        :mod:`adasent.pyramid.cells`, or None for plain numpy.
 
     Returns
     -------
     For each text (P, 3) first word, word after the last, and level of the strongest unit; and
     (P, C) scores.
     """
-    places = found.places
-    lengths, firsts = places.lengths, places.first_unit
-    strength = np.abs(found.unit_scores).max(axis=0)  # (n_cells,)
-    least = LEAST * np.maximum.reduceat(strength, firsts[:-1])
-    kept = np.flatnonzero(strength >= np.repeat(least, np.diff(firsts)))
-    text = np.searchsorted(firsts, kept, side="right") - 1
-    # A number for every core of every text: T x T of them for a text of T words.
-    squares = np.cumsum(lengths * lengths)
-    before = squares - lengths * lengths
-    key = before[text] + found.starts[kept] * lengths[text] + found.stops[kept] - 1
-    # Among units of one core the strongest is written last and stays.
-    rising = np.argsort(strength[kept])
-    strongest = np.full(squares[-1], -1, dtype=np.int64)
-    strongest[key[rising]] = kept[rising]
-    there = np.flatnonzero(strongest >= 0)
-    scores: Doubles = np.stack(
-        [np.bincount(key, row[kept], squares[-1])[there] for row in found.unit_scores]
-    )
+    if cells is None:
+        bounds, scores, ends = ranked_numpy(found)
+    else:
+        from adasent.explain.phrases_numba import ranked_numba
 
-    text = np.searchsorted(squares, there, side="right")
-    start, last = np.divmod(there - before[text], lengths[text])
+        bounds, scores, ends = ranked_numba(found)
+    return [(bounds[i:j], scores[i:j]) for i, j in pairwise(ends.tolist())]
+
+
+def ranked_numpy(found: Attribution) -> tuple[Ints, Doubles, Ints]:
+    """Bounds and scores of all phrases, text after text, and (B + 1,) where each text's begin."""
+    places, scores = found.places, found.unit_scores
+    lengths, firsts = places.lengths, places.first_unit
+    strength = np.abs(scores).max(axis=0)  # (n_cells,)
+    least = LEAST * np.maximum.reduceat(strength, firsts[:-1])
+    units = np.flatnonzero(strength >= np.repeat(least, n_cells(lengths)))
+    text = np.searchsorted(firsts, units, side="right") - 1
+    core = (text * lengths[0] + found.starts[units]) * (lengths[0] + 1) + found.stops[units]
+    # Units of one core next to each other, the strongest last: its part is below 1.
+    order = np.argsort(core + strength[units] / (2 * strength.max() or 1.0))
+    units, core, text = units[order], core[order], text[order]
+    is_last = np.append(core[1:] != core[:-1], True)
+    phrase = np.cumsum(is_last) - is_last
+    strongest, text = units[is_last], text[is_last]
+    n_classes, n_phrases = len(scores), len(text)
+    place = phrase + n_phrases * np.arange(n_classes)[:, None]
+    flat = np.asarray(np.bincount(place.ravel(), scores[:, units].ravel()), dtype=np.float64)
+    sums = flat.reshape(n_classes, n_phrases)
+
     predicted = found.probabilities.argmax(axis=1)
-    order = np.lexsort((-scores[predicted[text], np.arange(len(text))], text))
-    level = places.level[strongest[there]]
-    bounds = np.stack([start, last + 1, level + 1], axis=1)[order]
-    ends = np.searchsorted(text, np.arange(len(lengths) + 1)).tolist()
-    ranked: Doubles = scores.T[order]
-    return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]
+    order = np.lexsort((-sums[predicted[text], np.arange(n_phrases)], text))
+    strongest = strongest[order]
+    bounds = np.empty((n_phrases, 3), dtype=np.int64)
+    bounds[:, 0], bounds[:, 1] = found.starts[strongest], found.stops[strongest]
+    bounds[:, 2] = _level(strongest - firsts[text], lengths[text]) + 1
+    ranked = sums.T[order]
+    return bounds, ranked, np.searchsorted(text, np.arange(len(lengths) + 1))
+
+
+def _level(unit: Ints, n_words: Ints) -> Ints:
+    """The level, from 0, of units of texts: t n_words - t (t - 1) / 2 lie before level t."""
+    side = 2 * n_words + 1
+    found: Ints = ((side - np.sqrt(side * side - 8 * unit)) / 2).astype(np.int64)
+    return found

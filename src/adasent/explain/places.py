@@ -7,7 +7,10 @@ words from position t on. Levels follow each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,6 +29,8 @@ class Places:
         (B,) words of each text, longest first.
     counts, starts
         (T,) texts that have a word at each position, and its first row.
+    first_word, first_unit
+        (B + 1,) where each text begins in ``words`` and in ``units``; last, where all end.
     words
         (n_words,) row of each word, text after text.
     text
@@ -37,8 +42,6 @@ class Places:
     level, position
         (n_cells,) level of each unit, counted from 0, and the first word it covers; in the order of
         ``units``.
-    first_word, first_unit
-        (B + 1,) where each text begins in ``words`` and in ``units``; last, where all end.
     """
 
     lengths: Ints
@@ -47,9 +50,6 @@ class Places:
     words: Ints
     text: Ints
     levels: Ints
-    units: Ints
-    level: Ints
-    position: Ints
     first_word: Ints
     first_unit: Ints
 
@@ -58,32 +58,59 @@ class Places:
         """The places of texts of these lengths, longest first."""
         packing = Packing.of(lengths)
         n_words = len(packing.rows)
-        row_position = np.repeat(np.arange(len(packing.counts)), packing.counts)
-        text = np.arange(n_words) - packing.starts[row_position]
         per_level = n_words - packing.starts
-        levels = np.cumsum(per_level) - per_level
-        first_unit = _bounds(n_cells(lengths))
-        # Row after row: the level of a unit, the row of its last word, the first word, the text.
-        t = np.repeat(np.arange(len(levels)), per_level)
-        last = np.arange(first_unit[-1]) + (packing.starts - levels)[t]
-        j = row_position[last] - t
-        owner = text[last]
-        place = (first_unit[:-1][owner] + j) + (t * lengths[owner] - t * (t - 1) // 2)
-        units, level, position = (np.empty_like(place) for _ in range(3))
-        units[place], level[place], position[place] = np.arange(len(place)), t, j
         return cls(
             lengths,
             packing.counts,
             packing.starts,
             packing.rows,
-            text,
-            levels,
-            units,
-            level,
-            position,
+            np.arange(n_words) - np.repeat(packing.starts, packing.counts),
+            np.cumsum(per_level) - per_level,
             _bounds(lengths),
-            first_unit,
+            _bounds(n_cells(lengths)),
         )
+
+    def of_equal_length(self) -> Iterator[Ints]:
+        """Texts that have as many words as each other, which can be worked on together."""
+        bounds = np.flatnonzero(np.diff(self.lengths, prepend=0, append=0)).tolist()
+        for first, last in pairwise(bounds):
+            yield np.arange(first, last)
+
+    def rows(self, texts: Ints, t: int) -> Ints:
+        """(m, T - t) rows of the units on level t of m texts of T words."""
+        n_words = int(self.lengths[texts[0]])
+        found: Ints = texts[:, None] + (self.starts[t:n_words] + (self.levels[t] - self.starts[t]))
+        return found
+
+    # Compiled passes count along instead of looking up, so these are often not needed.
+
+    @property
+    def units(self) -> Ints:
+        """(n_cells,)."""
+        return self._by_text[0]
+
+    @property
+    def level(self) -> Ints:
+        """(n_cells,)."""
+        return self._by_text[1]
+
+    @property
+    def position(self) -> Ints:
+        """(n_cells,)."""
+        return self._by_text[2]
+
+    @cached_property
+    def _by_text(self) -> tuple[Ints, Ints, Ints]:
+        """Row, level and first word of each unit, text after text."""
+        # Row after row: the level of a unit, the row of its last word, the first word, the text.
+        t = np.repeat(np.arange(len(self.levels)), len(self.words) - self.starts)
+        last = np.arange(self.first_unit[-1]) + (self.starts - self.levels)[t]
+        j = np.repeat(np.arange(len(self.counts)), self.counts)[last] - t
+        owner = self.text[last]
+        place = (self.first_unit[:-1][owner] + j) + (t * self.lengths[owner] - t * (t - 1) // 2)
+        units, level, position = (np.empty_like(place) for _ in range(3))
+        units[place], level[place], position[place] = np.arange(len(place)), t, j
+        return units, level, position
 
 
 def _bounds(sizes: Ints) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -37,17 +39,25 @@ def grow(
     cells
         :mod:`adasent.pyramid.cells`, or None for plain numpy.
     """
-    n_words, counts, starts = len(which), places.counts, places.starts
+    n_words, n_cells = len(which), int(places.first_unit[-1])
+    counts, starts = places.counts, places.starts
     size = len(composition.matrix)
     made = Pyramids(
-        np.empty((len(places.units), size), dtype=np.float32),
+        np.empty((n_cells, size), dtype=np.float32),
         np.empty((n_words, size), dtype=np.float32),
-        np.empty((len(places.units) - n_words, 3), dtype=np.float32),
+        np.empty((n_cells - n_words, 3), dtype=np.float32),
     )
-    below, product = made.units[:n_words], words.products[which]
-    np.take(words.units, which, axis=0, out=below)
+    product = words.products[which]
+    np.take(words.units, which, axis=0, out=made.units[:n_words])
+    if cells is not None and _has_scipy():
+        from adasent.explain.pyramids_numba import grow_batch
+
+        biases = composition.compose_bias, composition.gate_bias
+        flags = composition.relu or None, composition.maximum or None
+        grow_batch(product, composition.matrix, *biases, counts, *made, *flags)
+        return made
+    below, buffer = made.units[:n_words], np.empty_like(product)
     pool_level(below, counts, made.levels[: counts[0]], composition, cells)
-    buffer = np.empty_like(product)
     for t in range(1, len(counts)):
         if t > 1:
             product = np.matmul(below, composition.matrix, out=buffer[: len(below)])
@@ -58,3 +68,9 @@ def grow(
         build_level(below, product, counts[t - 1 :], level, pooled, composition, cells)
         below = level.units
     return made
+
+
+@cache
+def _has_scipy() -> bool:
+    """Whether compiled code may call matrix products, which saves a call a level."""
+    return importlib.util.find_spec("scipy") is not None

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from adasent.data.corpus import Label
-from adasent.explain.explanation import Array, Explanation, Phrase
+from adasent.explain.explanation import Explanation
+from adasent.explain.parts import Array, Phrase
 from adasent.runtime.arrays import Doubles
 
 

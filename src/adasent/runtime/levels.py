@@ -39,12 +39,19 @@ class LevelHead:
             scores = self._linear("level_gate.score.2", hidden)
         return scores[:, 0].astype(np.float64)
 
+    def hidden(self, levels: Floats) -> Floats | None:
+        """(n, D) normalised levels -> (n, H) what the classifier rectifies, None if nothing."""
+        if "classifier.hidden.weight" not in self.tensors:
+            return None
+        return self._linear("classifier.hidden", levels)
+
     def log_probs(self, levels: Floats) -> Doubles:
         """(n, D) normalised levels -> (C, n) log probabilities of the classes."""
-        features = levels
-        if "classifier.hidden.weight" in self.tensors:
-            hidden = self._linear("classifier.hidden", levels)
-            features = np.maximum(hidden, 0.0, out=hidden)
+        hidden = self.hidden(levels)
+        return self.vote(levels if hidden is None else np.maximum(hidden, 0.0, out=hidden))
+
+    def vote(self, features: Floats) -> Doubles:
+        """The same from :meth:`hidden`, rectified, or where it is None from the levels."""
         # Classes first: sums over a handful of classes are then sums of long rows.
         scores = self._linear("classifier.out", features).T.astype(np.float64, order="C")
         scores -= scores.max(axis=0)

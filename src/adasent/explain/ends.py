@@ -1,0 +1,86 @@
+"""Pyramids of texts in; what their first and their last words do, exactly, out.
+
+A text without its first word, or without its last, is a part of the pyramid that is there already:
+on each level all units but the first, or all but the last. So its prediction costs no cell, only
+pooling and head. What the two words do is exact then, and it tells how far estimates are off: a
+derivative is right in proportion, but too small in a text that the model is sure of.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adasent.explain.places import Places
+from adasent.explain.pyramids import Pyramids
+from adasent.runtime.arrays import Doubles, Floats, Ints
+
+#: Estimates are multiplied by so much at least, and at most.
+LEAST, MOST = 0.5, 50.0
+
+#: Estimates of the end words that are less than this part of the largest are rounding.
+NEGLIGIBLE = 1e-6
+
+
+def shorter_numpy(pyramids: Pyramids, places: Places, *, maximum: bool) -> Floats:
+    """Pool the levels of each text without its first word, and without its last.
+
+    Parameters
+    ----------
+    maximum
+        Whether levels are pooled by maximum rather than mean.
+
+    Returns
+    -------
+    (2, n, D) the levels of these shorter texts, text after text. Those of one word have none.
+    """
+    found = empty_shorter(pyramids, places)
+    pool, start = (np.maximum, -np.inf) if maximum else (np.add, 0.0)
+    done = 0
+    for texts in places.of_equal_length():
+        n_words = int(places.lengths[texts[0]])
+        stop = done + len(texts) * (n_words - 1)
+        filled = found[:, done:stop].reshape(2, len(texts), n_words - 1, found.shape[2])
+        done = stop
+        for t in range(n_words - 1):
+            units = pyramids.units.take(places.rows(texts, t).T, axis=0)  # (T - t, texts, D)
+            middle = pool.reduce(units[1:-1], axis=0, initial=start)
+            pool(middle, units[-1], out=filled[0, :, t])
+            pool(middle, units[0], out=filled[1, :, t])
+            if not maximum:
+                filled[:, :, t] /= np.float32(n_words - t - 1)
+    return found
+
+
+def empty_shorter(pyramids: Pyramids, places: Places) -> Floats:
+    """An array to be filled."""
+    n_words, size = pyramids.levels.shape
+    return np.empty((2, n_words - len(places.lengths), size), dtype=np.float32)
+
+
+def scales(exact: Doubles, estimates: Doubles, firsts: Ints) -> Doubles:
+    """What the estimates of a text are to be multiplied by, for those of its ends to be exact.
+
+    Parameters
+    ----------
+    exact
+        (2, C, B) what the first and the last word of each of B texts add to the classes.
+    estimates
+        (C, n) the same of all words, estimated, text after text.
+    firsts
+        (B + 1,) the first word of each text, and where the last text ends.
+
+    Returns
+    -------
+    (B,) the ratio of the two, in size, over both words and all classes; 1 where it says nothing.
+    It is within bounds, and leaves no estimate above 1: no word can do more to a probability.
+    """
+    sizes = np.abs(estimates[:, : firsts[-1]])
+    by_word = sizes.sum(axis=0)
+    estimated = by_word[firsts[:-1]] + by_word[firsts[1:] - 1]
+    largest = np.maximum.reduceat(sizes.max(axis=0), firsts[:-1])
+    ratio = np.ones(len(estimated))
+    told = estimated > NEGLIGIBLE * largest
+    np.divide(np.abs(exact).sum(axis=(0, 1)), estimated, out=ratio, where=told)
+    np.clip(ratio, LEAST, MOST, out=ratio)
+    ratio /= np.maximum(ratio * largest, 1.0)
+    return ratio
