@@ -168,7 +168,7 @@ fine_tune, epochs, batch_size, patience
         with blas_threads(_n_threads(self.n_jobs)):
             return predictor.predict_proba(X)
 
-    def explain(self, X: Any) -> Explanation | list[Explanation]:
+    def explain(self, X: Any, *, exact: bool = False) -> Explanation | list[Explanation]:
         """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
         self._check_fitted("call fit, or AdaSentClassifier.load")
         config, table, tensors = self._weights()
@@ -176,7 +176,7 @@ fine_tune, epochs, batch_size, patience
         network = Network(config, table, {name: one.copy() for name, one in tensors.items()})
         predictor = Predictor(network, self.encoder_, self.classes_)
         with blas_threads(_n_threads(self.n_jobs)):
-            found: Explanation | list[Explanation] = predictor.explain(X)
+            found: Explanation | list[Explanation] = predictor.explain(X, exact=exact)
         return found
 
     @cached_property

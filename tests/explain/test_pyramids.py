@@ -24,7 +24,7 @@ def test_every_unit_level_and_gate(
     backend: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pyramids, "_has_scipy", lambda: scipy)
+    monkeypatch.setattr(pyramids, "has_scipy", lambda: scipy)
     network = make_twin(**settings).predictor.network
     ids = np.random.default_rng(1).integers(1, 12, size=int(LENGTHS.sum()))
     words, places = network.words(ids), Places.of(LENGTHS)

@@ -99,7 +99,7 @@ def test_all_levels_in_one_call_are_those_of_one_at_a_time(
     words = draw(n_words, size)
     found = []
     for has_scipy in (True, False):
-        monkeypatch.setattr(pyramid, "_has_scipy", lambda has_scipy=has_scipy: has_scipy)
+        monkeypatch.setattr(pyramid, "has_scipy", lambda has_scipy=has_scipy: has_scipy)
         levels = np.full((n_words, size), np.nan, dtype=np.float32)
         scratch = pyramid.Scratch(composition, n_words + 2)
         first = words, words @ weights[0], np.array(counts)

@@ -45,6 +45,10 @@ def explain(
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Why A rather than B.", show_default=False),
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Score words by leaving out each in turn: slower."),
+    ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -62,7 +66,7 @@ def explain(
     files = {"--html": html, "--png": png, "--svg": svg}
     for option, path in files.items():
         _check_target(option, path, force)
-    found = why(open_adasent(model, "adasent explain"), text)
+    found = why(open_adasent(model, "adasent explain"), text, exact=exact)
     a, b = (_label(found, name) for name in contrast) if contrast else (None, None)
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,8 @@ it does in the text; to more, what it does in the text:
 - for the words between, estimated: the derivative of p(class) by each dimension of each pooled
   level, given to the unit that the dimension was pooled from, carried down the gates to the words,
   and multiplied by the difference of the word's vector from the mean of the text's. All estimates
-  of a text are scaled by what makes those of its end words as large as the exact values.
+  of a text are scaled by what makes those of its end words as large as the exact values. For who
+  asks for it, these words are left out one by one as well (:mod:`adasent.explain.deletion`).
 
 A unit's score is what it does in the text: derivative times its own difference from the mean, over
 the dimensions that were pooled from it, times that scale. The unit of a text of one word is the
@@ -22,13 +23,14 @@ word, and so is its score.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 
 from adasent.explain.credit import Credit, credit_numpy
+from adasent.explain.deletion import without_each
 from adasent.explain.ends import scales, shorter_numpy
 from adasent.explain.gradients import HeadGradient
 from adasent.explain.mixture import Mixture, mix
@@ -99,7 +101,9 @@ class Attributor:
         self._gradient = HeadGradient(network.head, cells)
         self._alone: Doubles | None = None
 
-    def __call__(self, lengths: Ints, which: Ints) -> Attribution:
+    def __call__(
+        self, lengths: Ints, which: Ints, texts: Sequence[Ints] | None = None
+    ) -> Attribution:
         """Explain a batch.
 
         Parameters
@@ -107,6 +111,8 @@ class Attributor:
         lengths, which
             (B,) words of each text, longest first, and which of the distinct words each is, text
             after text.
+        texts
+            The ids of the texts, where what each word does in its text is to be exact.
         """
         places = Places.of(lengths)
         grown = self._grow(places, which)
@@ -119,7 +125,10 @@ class Attributor:
         gradients = self._gradient(grown.levels, mixture, belief, p)
         found = credit(grown, places, gradients, maximum=maximum)
         assert self._alone is not None
-        units, words = _scores(found, self._alone[:, which], ends, places)
+        in_text = None
+        if texts is not None:
+            in_text = without_each(self._network, texts, mixture.probabilities)
+        units, words = _scores(found, self._alone[:, which], ends, places, in_text)
         return Attribution(
             places,
             found.gates,
@@ -183,7 +192,9 @@ class Attributor:
         return grow(self._words, in_rows, places, self._network.composition, self.cells)
 
 
-def _scores(found: Credit, alone: Doubles, ends: Doubles, places: Places) -> tuple[Floats, Doubles]:
+def _scores(
+    found: Credit, alone: Doubles, ends: Doubles, places: Places, in_text: Doubles | None
+) -> tuple[Floats, Doubles]:
     """Scores of units (C, n_cells) and words (C, n_words).
 
     Parameters
@@ -192,6 +203,8 @@ def _scores(found: Credit, alone: Doubles, ends: Doubles, places: Places) -> tup
         (C, n_words) what each word does without the others.
     ends
         (2, C, texts of more than one word) what the first and the last word do in the text.
+    in_text
+        (C, n_words) what every word does in it; None estimates that of the words between.
     """
     units, words = _with_last(found.units), _with_last(found.words).astype(np.float64)
     n_long = ends.shape[2]
@@ -199,15 +212,18 @@ def _scores(found: Credit, alone: Doubles, ends: Doubles, places: Places) -> tup
     if n_long:
         lengths, bounds = places.lengths[:n_long], first_word[: n_long + 1]
         scale = scales(ends, words, bounds)
-        in_text = 1 - share_alone(lengths)
-        words[:, : bounds[-1]] *= np.repeat(scale * in_text, lengths)
-        words[:, bounds[:-1]] = ends[0] * in_text
-        words[:, bounds[1:] - 1] = ends[1] * in_text
+        rest = 1 - share_alone(lengths)
+        words[:, : bounds[-1]] *= np.repeat(scale * rest, lengths)
+        words[:, bounds[:-1]] = ends[0] * rest
+        words[:, bounds[1:] - 1] = ends[1] * rest
         units[:, : first_unit[n_long]] *= np.repeat(scale.astype(np.float32), n_cells(lengths))
     # A text of one word is that word, and so is its unit.
     words[:, first_word[n_long] :] = 0.0
     units[:, first_unit[n_long] :] = alone[:, first_word[n_long] :]
-    words += alone * np.repeat(share_alone(places.lengths), places.lengths)
+    share = np.repeat(share_alone(places.lengths), places.lengths)
+    if in_text is not None:
+        words = (1 - share) * in_text
+    words += alone * share
     return units, words
 
 

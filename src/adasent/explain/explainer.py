@@ -8,7 +8,7 @@ import numpy as np
 
 from adasent.explain.attribution import Attributor
 from adasent.explain.deferred import Deferred, DeferredBatch
-from adasent.explain.explanation import Explanation
+from adasent.explain.explanation import EXACT, METHOD, Explanation
 from adasent.explain.parts import ByLevel
 from adasent.runtime.packing import BATCH_WORDS, batches
 from adasent.text.encoder import check_texts, tokenise
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 
 @overload
-def explain(predictor: Predictor, texts: str) -> Explanation: ...
+def explain(predictor: Predictor, texts: str, *, exact: bool = False) -> Explanation: ...
 
 
 @overload
-def explain(predictor: Predictor, texts: Any) -> list[Explanation]: ...
+def explain(predictor: Predictor, texts: Any, *, exact: bool = False) -> list[Explanation]: ...
 
 
-def explain(predictor: Predictor, texts: Any) -> Explanation | list[Explanation]:
+def explain(
+    predictor: Predictor, texts: Any, *, exact: bool = False
+) -> Explanation | list[Explanation]:
     """Why each text gets its label.
 
     Texts are explained together, so a list is quicker than its texts one by one; the result is the
@@ -39,17 +41,20 @@ def explain(predictor: Predictor, texts: Any) -> Explanation | list[Explanation]
     ----------
     texts
         A string, or strings: list, array or Series.
+    exact
+        Leave out every word in turn for the scores of words, in place of an estimate. Each word
+        then costs a prediction of its text.
 
     Returns
     -------
     An explanation, or a list of them in the order of the texts.
     """
     if isinstance(texts, str):
-        return _explain(predictor, [texts])[0]
-    return _explain(predictor, check_texts(texts))
+        return _explain(predictor, [texts], exact)[0]
+    return _explain(predictor, check_texts(texts), exact)
 
 
-def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
+def _explain(predictor: Predictor, texts: list[str], exact: bool) -> list[Explanation]:
     if not texts:
         return []
     encoder, network = predictor.encoder, predictor.network
@@ -70,15 +75,17 @@ def _explain(predictor: Predictor, texts: list[str]) -> list[Explanation]:
             n_words = int(lengths[group].sum())
             which = words.which[done : done + n_words]
             done += n_words
-            part = attribute(lengths[group], which)
+            part = attribute(lengths[group], which, [ids[i] for i in group] if exact else None)
             batch = DeferredBatch(attribute, part, which, encoder.tokenizer)
             for row, i in enumerate(group.tolist()):
                 rest = Deferred(batch, row, texts[i], tokenised[i])
-                found[i] = _explanation(rest, encoder, classes)
+                found[i] = _explanation(rest, encoder, classes, EXACT if exact else METHOD)
     return [found[i] for i in range(len(texts))]
 
 
-def _explanation(rest: Deferred, encoder: TextEncoder, classes: tuple[Label, ...]) -> Explanation:
+def _explanation(
+    rest: Deferred, encoder: TextEncoder, classes: tuple[Label, ...], method: str
+) -> Explanation:
     """One text of an attribution, with the text itself."""
     found, row, tokens = rest.batch.found, rest.row, rest.tokens
     cut = len(tokens) == encoder.max_words
@@ -99,4 +106,5 @@ def _explanation(rest: Deferred, encoder: TextEncoder, classes: tuple[Label, ...
         rest,
         n_words,
         n_words > len(tokens),
+        method,
     )

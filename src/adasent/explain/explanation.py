@@ -19,6 +19,8 @@ from adasent.runtime.arrays import Doubles, Floats, Ints
 
 #: How scores below the level of the mixture are made; see ``docs/explanations.md``.
 METHOD = "gate paths, exact ends and the word alone"
+#: The same with every word left out in turn.
+EXACT = "each word left out and the word alone"
 
 
 class Rest(Protocol):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from adasent.explain.places import Places
 from adasent.runtime.arrays import Floats, Ints
-from adasent.runtime.pyramid import Composition, Level, build_level, pool_level
+from adasent.runtime.pyramid import Composition, Level, build_level, has_scipy, pool_level
 from adasent.runtime.words import Words
 
 
@@ -49,7 +47,7 @@ def grow(
     )
     product = words.products[which]
     np.take(words.units, which, axis=0, out=made.units[:n_words])
-    if cells is not None and _has_scipy():
+    if cells is not None and has_scipy():
         from adasent.explain.pyramids_numba import grow_batch
 
         biases = composition.compose_bias, composition.gate_bias
@@ -68,9 +66,3 @@ def grow(
         build_level(below, product, counts[t - 1 :], level, pooled, composition, cells)
         below = level.units
     return made
-
-
-@cache
-def _has_scipy() -> bool:
-    """Whether compiled code may call matrix products, which saves a call a level."""
-    return importlib.util.find_spec("scipy") is not None

@@ -100,16 +100,16 @@ class Predictor:
         return traces
 
     @overload
-    def explain(self, texts: str) -> Explanation: ...
+    def explain(self, texts: str, *, exact: bool = False) -> Explanation: ...
 
     @overload
-    def explain(self, texts: Any) -> list[Explanation]: ...
+    def explain(self, texts: Any, *, exact: bool = False) -> list[Explanation]: ...
 
-    def explain(self, texts: Any) -> Explanation | list[Explanation]:
+    def explain(self, texts: Any, *, exact: bool = False) -> Explanation | list[Explanation]:
         """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
         from adasent.explain import explain  # which needs this module
 
-        found: Explanation | list[Explanation] = explain(self, texts)
+        found: Explanation | list[Explanation] = explain(self, texts, exact=exact)
         return found
 
 

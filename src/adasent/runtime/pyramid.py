@@ -167,7 +167,7 @@ def pool_levels(
     cells: ModuleType | None,
 ) -> None:
     """Fill ``levels`` as :func:`climb` does, for who needs no units."""
-    if cells is not None and _has_scipy():
+    if cells is not None and has_scipy():
         cells.climb(
             words,
             product,
@@ -188,7 +188,7 @@ def pool_levels(
 
 
 @cache
-def _has_scipy() -> bool:
+def has_scipy() -> bool:
     """Whether compiled code may call matrix products, which saves a call a level."""
     return importlib.util.find_spec("scipy") is not None
 
