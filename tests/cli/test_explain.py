@@ -41,6 +41,13 @@ def test_json_is_the_explanation(run: Run, model: Path) -> None:
     assert found.predicted == load(model).predict([TEXT])[0]
 
 
+def test_exact_scores(run: Run, model: Path) -> None:
+    result = run("explain", model, TEXT, "--json", "--exact")
+    expected = explain(load(model), TEXT, exact=True)
+    assert json.loads(result.stdout)["words"] == expected.words.tolist()
+    assert run("explain", model, TEXT, "--exact").stdout.rstrip().endswith(expected.method)
+
+
 def test_files(run: Run, model: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     names = {option: tmp_path / "new" / f"why.{option}" for option in ("html", "png", "svg")}

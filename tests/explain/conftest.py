@@ -13,7 +13,7 @@ from adasent import AdaSentClassifier, Predictor
 from adasent.compact import WordTable
 from adasent.explain import explain
 from adasent.explain.credit import NEAR
-from adasent.explain.ends import LEAST, MOST
+from adasent.explain.ends import LEAST, MOST, NOTHING
 from adasent.explain.explanation import Explanation
 from adasent.explain.gradients import KINK
 from adasent.nn import consensus
@@ -109,7 +109,8 @@ class Twin:
         if n > 1:
             p = self.probabilities(ids)
             ends = np.stack([p - self.probabilities(ids[1:]), p - self.probabilities(ids[:-1])])
-            scale = np.clip(np.abs(ends).sum() / np.abs(in_text[[0, -1]]).sum(), LEAST, MOST)
+            sizes = np.abs(ends).sum() + NOTHING, np.abs(in_text[[0, -1]]).sum() + NOTHING
+            scale = np.clip(sizes[0] / sizes[1], LEAST, MOST)
             scale = min(scale, 1 / np.abs(in_text).max())
             by_unit = [scale * scores.numpy() for scores in reversed(unit_scores)]
             in_text *= scale

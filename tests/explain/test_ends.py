@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adasent.explain import explain
-from adasent.explain.ends import LEAST, MOST, scales, shorter_numpy
+from adasent.explain.ends import LEAST, MOST, NOTHING, scales, shorter_numpy
 from adasent.explain.places import Places
 from adasent.explain.pyramids import Pyramids
 
@@ -82,20 +82,21 @@ def scale(first: float, middle: float, last: float, exact: float) -> float:
 
 
 def test_scale_makes_the_estimates_of_the_ends_right_in_size() -> None:
-    assert scale(0.02, 0.03, -0.06, 0.1) == pytest.approx(2.5)
+    # Of both words and classes: 0.4 exactly, 0.16 estimated.
+    assert scale(0.02, 0.03, -0.06, 0.1) == pytest.approx((0.4 + NOTHING) / (0.16 + NOTHING))
 
 
 def test_scale_is_kept_within_bounds() -> None:
     assert scale(0.1, 0.01, 0.1, 0.001) == LEAST
-    assert scale(1e-4, 1e-3, 1e-4, 0.2) == MOST
+    assert scale(1e-5, 1e-3, 1e-5, 0.2) == MOST
     # No word can do more than 1 to a probability.
     assert scale(1e-4, 0.2, 1e-4, 0.2) == pytest.approx(5)
     assert scale(0.1, 4.0, 0.1, 0.1) == pytest.approx(0.25)
 
 
 def test_scale_is_one_where_the_ends_tell_nothing() -> None:
-    assert scale(0.0, 0.0, 0.0, 0.3) == 1
-    assert scale(1e-9, 0.2, -1e-9, 1e-8) == 1
+    assert scale(0.0, 0.0, 0.0, 0.0) == 1
+    assert scale(1e-9, 0.2, -1e-9, 1e-8) == pytest.approx(1, abs=1e-5)
 
 
 def test_scale_of_a_text_does_not_depend_on_the_others() -> None:

@@ -17,8 +17,9 @@ from adasent.runtime.arrays import Doubles, Floats, Ints
 #: Estimates are multiplied by so much at least, and at most.
 LEAST, MOST = 0.5, 50.0
 
-#: Estimates of the end words that are less than this part of the largest are rounding.
-NEGLIGIBLE = 1e-6
+#: Added to both sizes before one is divided by the other: end words that do next to nothing tell
+#: nothing of the others, and their ratio is rounding.
+NOTHING = 0.01
 
 
 def shorter_numpy(pyramids: Pyramids, places: Places, *, maximum: bool) -> Floats:
@@ -71,16 +72,14 @@ def scales(exact: Doubles, estimates: Doubles, firsts: Ints) -> Doubles:
 
     Returns
     -------
-    (B,) the ratio of the two, in size, over both words and all classes; 1 where it says nothing.
-    It is within bounds, and leaves no estimate above 1: no word can do more to a probability.
+    (B,) the ratio of the two, in size, over both words and all classes; near 1 where both are
+    small. It is within bounds, and leaves no estimate above 1: no word can do more.
     """
     sizes = np.abs(estimates[:, : firsts[-1]])
     by_word = sizes.sum(axis=0)
     estimated = by_word[firsts[:-1]] + by_word[firsts[1:] - 1]
     largest = np.maximum.reduceat(sizes.max(axis=0), firsts[:-1])
-    ratio = np.ones(len(estimated))
-    told = estimated > NEGLIGIBLE * largest
-    np.divide(np.abs(exact).sum(axis=(0, 1)), estimated, out=ratio, where=told)
-    np.clip(ratio, LEAST, MOST, out=ratio)
-    ratio /= np.maximum(ratio * largest, 1.0)
-    return ratio
+    ratio = (np.abs(exact).sum(axis=(0, 1)) + NOTHING) / (estimated + NOTHING)
+    ratio = np.clip(ratio, LEAST, MOST)
+    found: Doubles = ratio / np.maximum(ratio * largest, 1.0)
+    return found
