@@ -10,7 +10,7 @@ import pytest
 
 from adasent import Predictor
 from adasent.errors import DataError
-from adasent.explain import METHOD, Explanation, explain
+from adasent.explain import METHOD, Explanation, explain, mixture
 from adasent.explain.explanation import Known
 from adasent.explain.parts import ByLevel, Phrase, Phrases
 
@@ -112,3 +112,19 @@ def test_a_copy_leaves_the_model_behind(explanation: Explanation) -> None:
 
 def test_characters_of_words(explanation: Explanation) -> None:
     assert explanation.characters(1, 3) == "good film"
+
+
+def test_levels_that_do_not_sum_to_the_probabilities_are_refused(predictor: Predictor) -> None:
+    values = explain(predictor, "a good film").to_dict()
+    values["beliefs"][0] += 0.01
+    with pytest.raises(DataError, match="sum to the probabilities, they are off by"):
+        Explanation.from_dict(values)
+
+
+def test_levels_are_checked_against_the_probabilities_they_make(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = mixture.consensus
+    monkeypatch.setattr(mixture, "consensus", lambda *parts: 1.01 * right(*parts))
+    with pytest.raises(AssertionError, match="do not sum"):
+        explain(predictor, "a good film")

@@ -6,6 +6,7 @@ import numpy as np
 
 from adasent.explain.places import Places
 from adasent.explain.spans import cores, span_levels
+from explain_cases import level_and_first_word
 
 
 def test_three_words_by_hand() -> None:
@@ -23,8 +24,8 @@ def test_texts_of_a_batch_do_not_mix() -> None:
     spans = np.concatenate(list(span_levels(gates, places.counts)))[places.units]
     np.testing.assert_allclose(spans.sum(axis=1), 1, atol=1e-6)
     word = np.arange(6)
-    first = places.position[:, None]
-    covered = (word >= first) & (word <= first + places.level[:, None])
+    level, first = (of_unit[:, None] for of_unit in level_and_first_word([6, 4, 4]))
+    covered = (word >= first) & (word <= first + level)
     assert (spans[~covered] == 0).all()
     own = gates[places.units[places.units >= 14] - 14]
     for text, n_words in enumerate(places.lengths):

@@ -12,6 +12,7 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
+from adasent.explain.mixture import SAME
 from adasent.explain.offsets import Offsets
 from adasent.explain.parts import Array, ByLevel, Phrase, Phrases
 from adasent.explain.spans import span_levels
@@ -145,7 +146,7 @@ class Explanation:
 
     @cached_property
     def contributions(self) -> Doubles:
-        """(L, C) belief times vote; the levels sum to the probabilities."""
+        """(L, C) belief times vote; the levels sum to the probabilities, which was checked."""
         found: Doubles = self.beliefs[:, None] * self.level_probabilities
         return found
 
@@ -252,7 +253,13 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Inverse of :meth:`to_dict`."""
+        """Inverse of :meth:`to_dict`.
+
+        Raises
+        ------
+        DataError
+            If the levels do not sum to the probabilities.
+        """
         n_words, n_classes = len(values["tokens"]), len(values["classes"])
         units = [unit for level in values["units"] for unit in level]
         gates = [gate for level in values["gates"] for gate in level]
@@ -266,7 +273,7 @@ class Explanation:
         def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
             return ByLevel(np.array(rows, dtype=np.float64).reshape(-1, width), n_units)
 
-        return cls(
+        found = cls(
             values["text"],
             tuple(values["tokens"]),
             tuple(values["classes"]),
@@ -281,6 +288,13 @@ class Explanation:
             values["truncated"],
             values["method"],
         )
+        off = np.abs(found.contributions.sum(axis=0) - found.probabilities).max()
+        if not off < SAME:
+            raise DataError(
+                "expected beliefs and level_probabilities that sum to the probabilities, they are "
+                f"off by {off:.2g}; explain the text again"
+            )
+        return found
 
     def to_json(self, *, pyramid: bool = True) -> str:
         """:meth:`to_dict` as a line of JSON."""

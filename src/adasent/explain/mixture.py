@@ -11,6 +11,9 @@ from adasent.runtime.consensus import beliefs, consensus
 from adasent.runtime.levels import LevelHead
 from adasent.runtime.network import normalised
 
+#: What the levels contribute sums to the probabilities within this.
+SAME = 1e-6
+
 
 class Mixture(NamedTuple):
     """p(class) = sum over levels of belief x vote, for n levels of B texts.
@@ -40,4 +43,6 @@ def mix(head: LevelHead, levels: Floats, rows: Ints, firsts: Ints) -> Mixture:
     hidden = head.hidden(taken)
     log_votes = head.vote(taken if hidden is None else np.maximum(hidden, 0.0))
     mixed = consensus(belief, log_votes[:, rows], firsts)
-    return Mixture(taken, hidden, belief, np.exp(log_votes), normalised(mixed.T))
+    probabilities = normalised(mixed.T)
+    assert np.abs(probabilities - mixed.T).max() < SAME, "levels do not sum to the probabilities"
+    return Mixture(taken, hidden, belief, np.exp(log_votes), probabilities)

@@ -14,10 +14,9 @@ _LEAST = np.float32(LEAST)
 
 
 @compiled
-def _strongest(strength, starts, stops, n_words):
+def _strongest(strength, least, starts, stops, n_words):
     """(T, T + 1) for each core, from its first word to the word after its last, the unit; or -1."""
     found = np.full((n_words, n_words + 1), -1)
-    least = _LEAST * strength.max()
     for unit in range(len(strength)):
         if strength[unit] >= least:
             other = found[starts[unit], stops[unit]]
@@ -48,7 +47,8 @@ def _texts(scores, starts, stops, lengths, first_unit, predicted, bounds, sums, 
             for i in range(last - first):
                 strength[i] = max(strength[i], abs(scores[c, first + i]))
         least = _LEAST * strength.max()
-        table = _strongest(strength, starts[first:last], stops[first:last], lengths[b])
+        own = starts[first:last], stops[first:last]
+        table = _strongest(strength, least, *own, lengths[b])
         cores = np.flatnonzero(table.ravel() >= 0)
         units = table.ravel()[cores]
         table.ravel()[cores] = np.arange(len(cores))

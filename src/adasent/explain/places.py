@@ -39,9 +39,6 @@ class Places:
         (T,) row of the first unit of each level.
     units
         (n_cells,) row of each unit, text after text and level after level.
-    level, position
-        (n_cells,) level of each unit, counted from 0, and the first word it covers; in the order of
-        ``units``.
     """
 
     lengths: Ints
@@ -82,35 +79,14 @@ class Places:
         found: Ints = texts[:, None] + (self.starts[t:n_words] + (self.levels[t] - self.starts[t]))
         return found
 
-    # Compiled passes count along instead of looking up, so these are often not needed.
-
-    @property
-    def units(self) -> Ints:
-        """(n_cells,)."""
-        return self._by_text[0]
-
-    @property
-    def level(self) -> Ints:
-        """(n_cells,)."""
-        return self._by_text[1]
-
-    @property
-    def position(self) -> Ints:
-        """(n_cells,)."""
-        return self._by_text[2]
-
     @cached_property
-    def _by_text(self) -> tuple[Ints, Ints, Ints]:
-        """Row, level and first word of each unit, text after text."""
-        # Row after row: the level of a unit, the row of its last word, the first word, the text.
-        t = np.repeat(np.arange(len(self.levels)), len(self.words) - self.starts)
-        last = np.arange(self.first_unit[-1]) + (self.starts - self.levels)[t]
-        j = np.repeat(np.arange(len(self.counts)), self.counts)[last] - t
-        owner = self.text[last]
-        place = (self.first_unit[:-1][owner] + j) + (t * self.lengths[owner] - t * (t - 1) // 2)
-        units, level, position = (np.empty_like(place) for _ in range(3))
-        units[place], level[place], position[place] = np.arange(len(place)), t, j
-        return units, level, position
+    def units(self) -> Ints:
+        """(n_cells,); found when it is asked for, as compiled passes count along instead."""
+        parts = []
+        for texts in self.of_equal_length():
+            levels = range(int(self.lengths[texts[0]]))
+            parts.append(np.concatenate([self.rows(texts, t) for t in levels], axis=1).ravel())
+        return np.concatenate(parts)
 
 
 def _bounds(sizes: Ints) -> Ints:

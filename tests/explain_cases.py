@@ -1,0 +1,14 @@
+"""Units of texts, counted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def level_and_first_word(lengths: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Of every unit, text after text and level after level: its level, from 0, and first word."""
+    units = [(t, j) for n in lengths for t in range(n) for j in range(n - t)]
+    level, first_word = np.array(units).T
+    return level, first_word
