@@ -370,15 +370,21 @@ def fit_together(estimators: Sequence[NeuralClassifier], parts: Sequence[tuple[A
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
     which are not complete.
     """
-    tasks = [clf._prepare(*part) for clf, part in zip(estimators, parts, strict=True)]
+    encoded = [clf._encode(*part) for clf, part in zip(estimators, parts, strict=True)]
+    with _threads(estimators[0].n_jobs):
+        fit_encoded(estimators, encoded)
+
+
+def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
+    """:func:`fit_together` of texts that are encoded."""
+    tasks = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
     kinds: dict[Hashable, list[int]] = {}
     for i, task in enumerate(tasks):
         kinds.setdefault(task.run.kind, []).append(i)
-    with _threads(estimators[0].n_jobs):
-        for members in kinds.values():
-            histories = train([tasks[i].run for i in members])
-            for i, history in zip(members, histories, strict=True):
-                estimators[i]._finish(tasks[i], history)
+    for members in kinds.values():
+        histories = train([tasks[i].run for i in members])
+        for i, history in zip(members, histories, strict=True):
+            estimators[i]._finish(tasks[i], history)
 
 
 def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,39 @@ def test_a_system_that_does_not_is_trained_again_on_both_parts(tasks: Tasks) -> 
     assert (record.n_train, record.n_valid) == (48, 0)
     assert record.history == []
     assert record.device == "cpu"
+
+
+def test_a_network_is_trained_again_for_the_epochs_that_were_best(tasks: Tasks) -> None:
+    class Rows(list[Any]):
+        best_epoch = 6
+
+    class Epochs(Rule):
+        def fit(self, X: Any, y: Any, validation: Any = None) -> Epochs:
+            super().fit(X, y)
+            self.validation, self.history_ = validation, Rows()
+            return self
+
+    factory = Factory(Epochs)
+    task = replace(tasks.task(unit()), refit=True)
+    record = run_task(task, factory)
+    *tried, final = factory.made
+    assert [made.common.get("epochs") for made in tried] == [None, None]
+    assert (final.common["epochs"], final.common["validation_fraction"]) == (7, 0.0)
+    assert final.rate == tried[record.chosen or 0].rate
+    assert final.validation is None
+    assert final.fitted_on == [task.part(task.train)[0] + task.part(task.dev)[0]]
+    assert (record.n_train, record.n_valid, record.best_epoch) == (48, 0, 6)
+
+
+def test_the_protocol_says_who_is_trained_again(plan: Experiments) -> None:
+    space = {"rate": list(range(10))}
+    system = SystemSpec("adasent", "AdaSent", vectors=True, variants=({"rate": 1},), space=space)
+    protocol = plan.protocol.__class__(n_folds=5, n_settings=2, refit=("table2",))
+    tasks = Tasks(Experiments(protocol, {"adasent": system}), read=toy_corpus)
+    task = tasks.task(unit())
+    assert task.refit
+    assert task.spec["refit"] is True
+    assert not tasks.task(replace(unit(), table="table3")).refit
 
 
 def test_of_equal_settings_the_first_wins(tasks: Tasks) -> None:

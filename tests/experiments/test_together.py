@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from adasent import neural
 from adasent.data.span_parser import N_ROWS, SpanParser
-from adasent.experiments import together
 from adasent.experiments.ablations import ABLATIONS, make_ablation
 from adasent.experiments.run import run_task
 from adasent.experiments.specs import Experiments, experiments
@@ -68,6 +68,7 @@ def test_records_are_those_of_single_runs(system: str, tasks: Tasks, tmp_path: P
         [row["accuracy"] for row in alone.tried or []]
     )
     assert "6 models together" in record.device
+    assert (record.n_train, record.n_valid) == (alone.n_train, alone.n_valid) == (40, 0)
     assert not list(run_together(units, tasks, store))  # all are there
 
 
@@ -94,14 +95,14 @@ def test_a_stack_without_room_is_run_in_halves(
             raise torch.OutOfMemoryError("no room")
         return train(runs, **settings)
 
-    monkeypatch.setattr(together, "train", with_little_room)
+    monkeypatch.setattr(neural, "train", with_little_room)
     halves = dict(run_together(units, tasks, Store(tmp_path / "halves")))
-    assert sizes == [6, 2, 4, 2, 2]
+    assert sizes == [6, 2, 1, 4, 2, 1, 2, 1]  # the settings, then what was chosen, again
     assert list(halves) == units
     for unit in units:
         assert halves[unit].predicted == whole[unit].predicted
     monkeypatch.setattr(
-        together, "train", lambda runs: (_ for _ in ()).throw(torch.OutOfMemoryError("none"))
+        neural, "train", lambda runs: (_ for _ in ()).throw(torch.OutOfMemoryError("none"))
     )
     with pytest.raises(torch.OutOfMemoryError):
         list(run_together(units, tasks, Store(tmp_path / "none")))
@@ -119,6 +120,8 @@ def test_ablations_are_run_like_systems(tasks: Tasks, tmp_path: Path) -> None:
     assert len({record.key for record in found.values()}) == len(units)
     alone = run_task(tasks.task(next(u for u in units if found[u] is words)))
     assert alone.predicted == words.predicted
+    assert "refit" not in words.spec
+    assert (words.n_train, words.n_valid) == (alone.n_train, alone.n_valid) == (36, 4)
     assert default.spec["defaults"]["level_norm"] is True
 
 

@@ -1,8 +1,9 @@
 """One task in, one record out: try the settings on the dev part, test the best one once.
 
-A system that stops early by the dev part is tested as it was trained. One that does not use the
-dev part in training (its ``fit`` takes no ``validation``) is trained again on both parts with the
-chosen setting: it would otherwise go without a tenth of its texts for nothing.
+What is tested has seen both parts where the protocol says so: it is trained again on them with the
+chosen setting, a network for as many epochs as were best on the dev part. A system that makes no
+use of the dev part in training (its ``fit`` takes no ``validation``) always is: it would otherwise
+go without a tenth of its texts for nothing.
 """
 
 from __future__ import annotations
@@ -115,10 +116,12 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
             if best is None or trials[-1].accuracy > trials[chosen].accuracy:
                 best, chosen = estimator, len(trials) - 1
         assert best is not None
-        early = stops_early(best)
-        if not early:
-            best = new(task.settings[chosen])
-            best.fit([*train[0], *dev[0]], [*train[1], *dev[1]])
+        refitted = task.refit or not stops_early(best)
+        if refitted:
+            epochs = final_settings(trials[chosen]) if stops_early(best) else {}
+            best = new(task.settings[chosen] | epochs)
+            best.fit(*task.part(task.both))
+            _check_whole(best)
         seconds = time.perf_counter() - started
         predicted = best.predict(test[0]).tolist()
     return make_record(
@@ -128,7 +131,7 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
         predicted,
         seconds=seconds,
         device=_device(best),
-        refitted=not early,
+        refitted=refitted,
     )
 
 
@@ -152,6 +155,8 @@ def make_record(
         Labels of the texts of ``task.test``.
     seconds
         Of all training, that of the settings not chosen included.
+    refitted
+        Whether the dev part set weights in the end.
     """
     unit = task.unit
     # Of the whole corpus: a rare class may be absent from this fold's training part.
@@ -192,6 +197,11 @@ def make_record(
     )
 
 
+def final_settings(trial: Trial) -> dict[str, Any]:
+    """What makes a network train for the epochs of a trial, on all texts that it is given."""
+    return {"epochs": trial.best_epoch + 1, "validation_fraction": 0.0}
+
+
 def stops_early(estimator: Estimator) -> bool:
     """Whether its training looks at a validation part."""
     return "validation" in inspect.signature(estimator.fit).parameters
@@ -212,12 +222,16 @@ def _try(
     started = time.perf_counter()
     extra: dict[str, Any] = {"validation": dev} if stops_early(estimator) else {}
     estimator.fit(*train, **extra)
+    _check_whole(estimator)
     history: Any = getattr(estimator, "history_", ())
-    if getattr(history, "interrupted", False):
-        raise KeyboardInterrupt  # a run cut short is not a result
     seconds = time.perf_counter() - started
     accuracy = float(np.mean(estimator.predict(dev[0]) == np.asarray(dev[1])))
     return Trial(accuracy, seconds, history, getattr(history, "best_epoch", None) or 0)
+
+
+def _check_whole(estimator: Estimator) -> None:
+    if getattr(getattr(estimator, "history_", None), "interrupted", False):
+        raise KeyboardInterrupt  # a run cut short is not a result
 
 
 def registry_make(system: str, **settings: Any) -> Estimator:

@@ -104,6 +104,7 @@ class Protocol:
     table3_fold: int = 0
     grouped: tuple[str, ...] = ()
     ablated: tuple[str, ...] = ()
+    refit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,8 @@ class Experiments:
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
             used["vectors"] = list(vectors)
+            if unit.table in self.protocol.refit:
+                used["refit"] = True
         if trees is not None:
             used["trees"] = trees
         if unit.table != "table3":
@@ -282,7 +285,7 @@ def experiments() -> Experiments:
     text = resources.files("adasent.experiments").joinpath("protocol.toml").read_text("utf-8")
     values = tomllib.loads(text)
     protocol: dict[str, Any] = values["protocol"]
-    for name in ("vectors", "grouped", "ablated"):
+    for name in ("vectors", "grouped", "ablated", "refit"):
         protocol[name] = tuple(protocol[name])
     systems = {}
     for name, table in values["systems"].items():

@@ -50,6 +50,8 @@ class Task:
         For the record.
     system, network
         Names of the system and, of an ablation, of the network in place of the system's.
+    refit
+        Whether what was chosen is trained again on both parts before it is tested.
     """
 
     unit: Unit
@@ -62,6 +64,12 @@ class Task:
     spec: dict[str, Any]
     system: str
     network: str | None = None
+    refit: bool = False
+
+    @property
+    def both(self) -> Indices:
+        """The training and the dev part, in that order."""
+        return np.concatenate([self.train, self.dev])
 
     @property
     def key(self) -> str:
@@ -146,6 +154,7 @@ class Tasks:
             plan.spec(unit, defaults, described, trees and trees.source),
             system.name,
             plan.ablations[unit.system].network if unit.table == "ablations" else None,
+            unit.table in protocol.refit,
         )
 
     def folds(self, data: str, rule: str) -> list[Fold]:

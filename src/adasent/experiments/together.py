@@ -10,20 +10,21 @@ import time
 import warnings
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from adasent.data.corpus import Indices
 from adasent.errors import AdaSentWarning
 from adasent.evaluation.records import FoldRecord
-from adasent.experiments.run import Trial, make_estimator, make_record
+from adasent.experiments.run import Trial, final_settings, make_estimator, make_record
 from adasent.experiments.specs import Unit
 from adasent.experiments.store import Store
 from adasent.experiments.tasks import Task, Tasks
-from adasent.neural import Encoded, NeuralClassifier, network_settings
+from adasent.neural import Encoded, NeuralClassifier, fit_encoded, network_settings
 from adasent.training.config import TrainingConfig
-from adasent.training.loop import default_device, train
+from adasent.training.loop import default_device
 
 #: Models of a stack: more gain little and take memory.
 MOST = 60
@@ -35,31 +36,36 @@ class TextsOnce:
     """Encodes the texts of a fold for the first system that asks, and keeps them for the others."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, tuple[str, ...], int, int], Encoded] = {}
+        self._kept: dict[tuple[str, str, tuple[str, ...], int, int, bool], Encoded] = {}
 
-    def __call__(self, estimator: NeuralClassifier, task: Task) -> Encoded:
+    def __call__(self, estimator: NeuralClassifier, task: Task, *, both: bool = False) -> Encoded:
+        """The training part and, for validation, the dev part; or both to train on."""
         unit = task.unit
         names = tuple(one["name"] for one in task.spec["vectors"])
-        key = unit.data, unit.rule, names, unit.fold, unit.seed
+        key = unit.data, unit.rule, names, unit.fold, unit.seed, both
+        training, validation = (task.both, None) if both else (task.train, task.dev)
         if key not in self._kept:
             if not any(known[:3] == key[:3] for known in self._kept):
                 self._kept.clear()  # of the set before
-            encoded = estimator._encode(*task.part(task.train), validation=task.part(task.dev))
+            aside = None if validation is None else task.part(validation)
+            encoded = estimator._encode(*task.part(training), validation=aside)
             self._kept[key] = _with_trees(encoded, None, None)  # the next system may want none
-        encoded = self._kept[key]
-        trees = [_trees(estimator, task, part) for part in (task.train, task.dev)]
-        return encoded if trees[0] is None else _with_trees(encoded, *trees)
+        trees = [
+            None if part is None else _trees(estimator, task, part)
+            for part in (training, validation)
+        ]
+        return self._kept[key] if trees[0] is None else _with_trees(self._kept[key], *trees)
 
 
 def _with_trees(encoded: Encoded, training: Trees, validation: Trees) -> Encoded:
-    assert encoded.validation is not None
+    aside = encoded.validation
     return encoded._replace(
         training=replace(encoded.training, heights=training),
-        validation=replace(encoded.validation, heights=validation),
+        validation=None if aside is None else replace(aside, heights=validation),
     )
 
 
-def _trees(estimator: NeuralClassifier, task: Task, part: Any) -> Trees:
+def _trees(estimator: NeuralClassifier, task: Task, part: Indices) -> Trees:
     from adasent.text.encoder import tokenise
     from adasent.text.tokenize import get_tokenizer
 
@@ -111,41 +117,83 @@ def _run_what_fits(group: list[Task], texts: TextsOnce) -> Iterator[tuple[Task, 
     yield from _run_what_fits(group[half:], texts)
 
 
+class _Choice(NamedTuple):
+    """What the dev part said of the settings of a task, and the estimator that it chose."""
+
+    trials: list[Trial]
+    chosen: int
+    estimator: NeuralClassifier
+
+
 def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
-    """Every setting of every task at once; then each task's choice and test."""
+    """Every setting of every task at once; then each task's choice, and its test."""
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)
-        estimators: list[list[NeuralClassifier]] = [
-            [make_estimator(task, setting) for setting in task.settings] for task in group
-        ]
-        for row in estimators:
-            _check_settings(row)
-        built = [
-            [estimator._build(texts(estimator, task)) for estimator in row]
-            for task, row in zip(group, estimators, strict=True)
-        ]
-        flat = [(i, j) for i, row in enumerate(built) for j in range(len(row))]
-        kinds: dict[Hashable, list[tuple[int, int]]] = {}
-        for i, j in flat:
-            kinds.setdefault(built[i][j].run.kind, []).append((i, j))
-        for members in kinds.values():
-            histories = train([built[i][j].run for i, j in members])
-            for (i, j), history in zip(members, histories, strict=True):
-                if history.interrupted:
-                    raise KeyboardInterrupt  # a run cut short is not a result
-                estimators[i][j]._finish(built[i][j], history)
+        choices = _choose(group, texts)
+        tested = _train_again(group, choices, texts)
         seconds = (time.perf_counter() - started) / len(group)
-        records = []
-        for task, row in zip(group, estimators, strict=True):
-            trials = [_trial(estimator, seconds / len(row)) for estimator in row]
-            chosen = max(range(len(row)), key=lambda j: (trials[j].accuracy, -j))
-            predicted = row[chosen].predict(task.part(task.test)[0]).tolist()
-            device = f"{_device_name()}, {len(flat)} models together"
-            records.append(
-                make_record(task, trials, chosen, predicted, seconds=seconds, device=device)
+        n_models = sum(len(task.settings) for task in group)
+        device = f"{_device_name()}, {n_models} models together"
+        return [
+            make_record(
+                task,
+                choice.trials,
+                choice.chosen,
+                estimator.predict(task.part(task.test)[0]).tolist(),
+                seconds=seconds,
+                device=device,
+                refitted=task.refit,
             )
-    return records
+            for task, choice, estimator in zip(group, choices, tested, strict=True)
+        ]
+
+
+def _choose(group: list[Task], texts: TextsOnce) -> list[_Choice]:
+    """Train every setting of every task; of each task, keep the best on its dev part."""
+    started = time.perf_counter()
+    estimators: list[list[NeuralClassifier]] = [
+        [make_estimator(task, setting) for setting in task.settings] for task in group
+    ]
+    for row in estimators:
+        _check_settings(row)
+    _fit(
+        [
+            (estimator, texts(estimator, task))
+            for task, row in zip(group, estimators, strict=True)
+            for estimator in row
+        ]
+    )
+    seconds = (time.perf_counter() - started) / sum(map(len, estimators))
+    choices = []
+    for row in estimators:
+        trials = [_trial(estimator, seconds) for estimator in row]
+        chosen = max(range(len(row)), key=lambda j: (trials[j].accuracy, -j))
+        choices.append(_Choice(trials, chosen, row[chosen]))
+    return choices
+
+
+def _train_again(
+    group: list[Task], choices: list[_Choice], texts: TextsOnce
+) -> list[NeuralClassifier]:
+    """What is tested: the chosen estimators, trained on both parts where the protocol wants it."""
+    tested = [choice.estimator for choice in choices]
+    again = [i for i, task in enumerate(group) if task.refit]
+    for i in again:
+        trials, chosen, _ = choices[i]
+        setting = group[i].settings[chosen] | final_settings(trials[chosen])
+        tested[i] = make_estimator(group[i], setting)
+    _fit([(tested[i], texts(tested[i], group[i], both=True)) for i in again])
+    return tested
+
+
+def _fit(pairs: list[tuple[NeuralClassifier, Encoded]]) -> None:
+    if not pairs:
+        return
+    estimators, texts = zip(*pairs, strict=True)
+    fit_encoded(estimators, texts)
+    if any(estimator.history_.interrupted for estimator in estimators):
+        raise KeyboardInterrupt  # a run cut short is not a result
 
 
 def _device_name() -> str:

@@ -22,7 +22,6 @@ def protocol(catalog: Catalog) -> Section:
     """Folds, settings, vectors, trees, machines."""
     values = catalog.plan.protocol
     official = [data for data in catalog.sets if _is_official(data)]
-    whole = [system.title for system in catalog.systems if not system.vectors]
     folds = (
         f"{values.n_folds} stratified folds, seed {values.fold_seed}, the same for all systems"
         + (
@@ -36,13 +35,7 @@ def protocol(catalog: Catalog) -> Section:
         folds,
         f"Of each training part {100 * values.dev_fraction:g} % are the dev part. Every system "
         f"tries {values.n_settings} settings, its defaults among them; setting and epoch are "
-        "chosen there, and the test fold is used once, by what was chosen."
-        + (
-            f" {listed(whole)}, which have no use for a dev part in training, are trained again on "
-            "both parts with the chosen setting."
-            if whole
-            else ""
-        ),
+        "chosen there, and the test fold is used once, by what was chosen." + _refit(catalog),
         "Two fold rules: `random`, as in the literature, and `grouped`, where texts of equal words "
         "never stand on both sides (of an official split, such training texts are left out): "
         f"{listed(values.grouped)}, the sets with repeats.",
@@ -60,6 +53,31 @@ def protocol(catalog: Catalog) -> Section:
         _settings(catalog),
     ]
     return Section("Protocol", tuple(blocks))
+
+
+def _refit(catalog: Catalog) -> str:
+    """Who is trained again on both parts, by the records of Table 2."""
+    again: list[str] = []
+    once: list[str] = []
+    for system in catalog.systems:
+        records = [
+            r
+            for p, runs in catalog.results.runs.items()
+            if p.system == system.name
+            for r in runs.records
+        ]
+        if records:
+            (once if any(record.n_valid for record in records) else again).append(system.title)
+    if not again:
+        return ""
+    who = f"All but {listed(once)}" if once else "Every system"
+    text = (
+        f" {who} is trained again on both parts with the chosen setting, networks for as many "
+        "epochs as were best on the dev part, and what comes of it is tested."
+    )
+    if "table3" not in catalog.plan.protocol.refit:
+        text += " The networks of Table 3 and of the ablations are tested as they were chosen."
+    return text
 
 
 def _is_official(data: str) -> bool:
