@@ -73,7 +73,7 @@ def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> No
     assert "fig-pca\tnot computed yet" in result.stdout
     # 5 sets, 60 cells (the one there has its folds), 36 grouped cells, 30 cells.
     assert "130 cells have no or not all records" in result.stderr
-    assert len(NAMES) == 8
+    assert len(NAMES) == 9
 
 
 def test_a_figure_in_words(run: Run, results: Path) -> None:

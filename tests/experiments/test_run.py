@@ -132,15 +132,17 @@ def test_a_network_is_trained_again_for_the_epochs_that_were_best(tasks: Tasks) 
     assert (record.n_train, record.n_valid, record.best_epoch) == (48, 0, 6)
 
 
-def test_the_protocol_says_who_is_trained_again(plan: Experiments) -> None:
-    space = {"rate": list(range(10))}
-    system = SystemSpec("adasent", "AdaSent", vectors=True, variants=({"rate": 1},), space=space)
-    protocol = plan.protocol.__class__(n_folds=5, n_settings=2, refit=("table2",))
-    tasks = Tasks(Experiments(protocol, {"adasent": system}), read=toy_corpus)
-    task = tasks.task(unit())
+def test_the_table_of_second_trainings(plan: Experiments) -> None:
+    units = plan.units("refit", ["CR"])
+    assert {unit.rule for unit in units} <= {"random"}
+    networks = {name for name, system in plan.systems.items() if system.vectors}
+    assert {unit.system for unit in units} == networks
+    tasks = Tasks(plan, read=toy_corpus)
+    task = tasks.task(replace(unit(), table="refit"))
     assert task.refit
-    assert task.spec["refit"] is True
-    assert not tasks.task(replace(unit(), table="table3")).refit
+    assert task.settings == tasks.task(unit()).settings
+    assert task.key != tasks.task(unit()).key
+    assert not tasks.task(unit()).refit
 
 
 def test_of_equal_settings_the_first_wins(tasks: Tasks) -> None:

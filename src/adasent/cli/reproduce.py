@@ -24,6 +24,7 @@ class What(StrEnum):
     table2 = "table2"
     table3 = "table3"
     ablations = "ablations"
+    refit = "refit"
     fig_belief = "fig-belief"
     fig_example = "fig-example"
     fig_pca = "fig-pca"

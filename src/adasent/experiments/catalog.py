@@ -1,8 +1,8 @@
 """The name of a table or figure and a folder of records in; what there is to show, out.
 
-The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3`` and ``ablations`` (stores of
-runs), ``figures/NAME.json`` (data of the figures) and ``trees.json`` (how much of each set the
-treebanks hold).
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
+(stores of runs), ``figures/NAME.json`` (data of the figures) and ``trees.json`` (how much of each
+set the treebanks hold).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from adasent.data.parses import treebank
 from adasent.errors import DataError
 from adasent.evaluation.records import FoldRecord
 from adasent.experiments.ablation_table import Ablations, ablation_tables
-from adasent.experiments.cells import Variance, variance
+from adasent.experiments.cells import Variance, table2_cells, variance
 from adasent.experiments.figure_tables import figure_tables
 from adasent.experiments.figures import FIGURES, check_figure
 from adasent.experiments.paper import paper_sets
+from adasent.experiments.refit_table import Refits, refit_tables
 from adasent.experiments.render import Table
 from adasent.experiments.results import Results
 from adasent.experiments.specs import Experiments, SystemSpec
@@ -35,8 +36,8 @@ from adasent.experiments.tasks import Tasks
 from adasent.text.tokenize import get_tokenizer
 
 #: Tables that are stores of runs.
-STORES = ("table2", "table3", "ablations")
-NAMES = ("table1", "table2", "table3", "ablations", *FIGURES)
+STORES = ("table2", "table3", "ablations", "refit")
+NAMES = ("table1", *STORES, *FIGURES)
 
 
 class Catalog:
@@ -72,6 +73,8 @@ class Catalog:
             return table3(self.variance, self.robust_systems, self.sets)
         if name == "ablations":
             return ablation_tables(self.ablations, self.sets)
+        if name == "refit":
+            return refit_tables(self.refits, self.networks, self.sets)
         data = self.figure(name)
         return [] if data is None else figure_tables(data)
 
@@ -79,6 +82,16 @@ class Catalog:
     def robust_systems(self) -> list[SystemSpec]:
         """Rows of Table 3."""
         return [system for system in self.systems if system.table3]
+
+    @property
+    def networks(self) -> list[SystemSpec]:
+        """The systems that are trained by epochs."""
+        return [system for system in self.systems if system.vectors]
+
+    @cached_property
+    def refits(self) -> Refits:
+        """What training again on both parts changes."""
+        return Refits(self.results.runs, table2_cells(self.records["refit"]))
 
     @cached_property
     def results(self) -> Results:

@@ -1,9 +1,9 @@
 """One task in, one record out: try the settings on the dev part, test the best one once.
 
-What is tested has seen both parts where the protocol says so: it is trained again on them with the
-chosen setting, a network for as many epochs as were best on the dev part. A system that makes no
-use of the dev part in training (its ``fit`` takes no ``validation``) always is: it would otherwise
-go without a tenth of its texts for nothing.
+A system that stops early by the dev part is tested as it was trained. One that makes no use of the
+dev part in training (its ``fit`` takes no ``validation``) is trained again on both parts with the
+chosen setting: it would otherwise go without a tenth of its texts for nothing. The table ``refit``
+does that to networks as well, for as many epochs as were best on the dev part.
 """
 
 from __future__ import annotations

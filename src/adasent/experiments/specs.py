@@ -6,7 +6,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -18,7 +18,7 @@ from adasent.errors import ConfigError, nearest
 from adasent.experiments.paper import paper_sets
 
 RULES = ("random", "grouped")
-TABLES = ("table2", "table3", "ablations")
+TABLES = ("table2", "table3", "ablations", "refit")
 Setting = dict[str, Any]
 
 
@@ -104,7 +104,6 @@ class Protocol:
     table3_fold: int = 0
     grouped: tuple[str, ...] = ()
     ablated: tuple[str, ...] = ()
-    refit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ class Experiments:
         Parameters
         ----------
         table
-            ``table2``, ``table3`` or ``ablations``.
+            One of :data:`TABLES`.
         sets, systems
             Names to keep; None keeps all. The systems of the ablations are their names.
         """
@@ -176,8 +175,9 @@ class Experiments:
             return self._ablations(sets, systems)
         names = paper_sets() if sets is None else tuple(describe(name).name for name in sets)
         chosen = self.systems.values() if systems is None else map(self.system, systems)
-        rows = [row for row in chosen if table == "table2" or row.table3]
-        units = {"table2": self._table2, "table3": self._table3}[table]
+        only = {"table3": "table3", "refit": "vectors"}.get(table)
+        rows = [row for row in chosen if only is None or getattr(row, only)]
+        units = {"table2": self._table2, "table3": self._table3, "refit": self._refit}[table]
         return [unit for data in names for row in rows for unit in units(row, data)]
 
     def settings(self, unit: Unit) -> list[Setting]:
@@ -214,8 +214,6 @@ class Experiments:
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
             used["vectors"] = list(vectors)
-            if unit.table in self.protocol.refit:
-                used["refit"] = True
         if trees is not None:
             used["trees"] = trees
         if unit.table != "table3":
@@ -263,6 +261,13 @@ class Experiments:
             for seed in range(self._n_seeds(system, data))
         ]
 
+    def _refit(self, system: SystemSpec, data: str) -> list[Unit]:
+        return [
+            replace(unit, table="refit")
+            for unit in self._table2(system, data)
+            if unit.rule == RULES[0]
+        ]
+
     def _table3(self, system: SystemSpec, data: str) -> list[Unit]:
         n_folds = self._n_folds(data)
         fold = self.protocol.table3_fold if n_folds > 1 else 0
@@ -285,7 +290,7 @@ def experiments() -> Experiments:
     text = resources.files("adasent.experiments").joinpath("protocol.toml").read_text("utf-8")
     values = tomllib.loads(text)
     protocol: dict[str, Any] = values["protocol"]
-    for name in ("vectors", "grouped", "ablated", "refit"):
+    for name in ("vectors", "grouped", "ablated"):
         protocol[name] = tuple(protocol[name])
     systems = {}
     for name, table in values["systems"].items():

@@ -154,7 +154,7 @@ class Tasks:
             plan.spec(unit, defaults, described, trees and trees.source),
             system.name,
             plan.ablations[unit.system].network if unit.table == "ablations" else None,
-            unit.table in protocol.refit,
+            unit.table == "refit",
         )
 
     def folds(self, data: str, rule: str) -> list[Fold]:
