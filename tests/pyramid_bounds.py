@@ -6,9 +6,11 @@ alone.
 An error is ||found - reference|| over the *size* of what was added up: for levels and for the
 gradient by words the norm of the reference; for a weight gradient, which sums over all cells, the
 root of the summed squares of its terms where that is larger. The terms of a gate's gradient are
-themselves differences, omega_i g . (x_i - h), and are taken as large as omega_i |g| |x_i|. What
-rounding leaves of a sum has nothing to do with how far its terms happen to cancel: the gradient by
-b_G may be a hundredth of its terms, and then has a hundred times their relative error.
+themselves differences, omega_i g . (x_i - h), and are taken as large as omega_i |g| |x_i|. So is
+the slope of tanh, 1 - c^2, taken as large as 1 + c^2: towards the ends little is left of it, and
+what is left has lost its digits. What rounding leaves of a sum has nothing to do with how far its
+terms happen to cancel: the gradient by b_G may be a hundredth of its terms, and then has a hundred
+times their relative error.
 
 The bound follows from what is rounded. A cell makes an independent relative error
 
@@ -156,7 +158,7 @@ def _squared_terms(
     totals = torch.zeros(6, dtype=loss.dtype, device=loss.device)
     for (argument, children, gates), gradient in zip(cells, gradients, strict=True):
         if activation == "tanh":
-            slope = 1 - children[:, 2].square()
+            slope = 1 + children[:, 2].square()
         else:
             slope = ((argument >= 0) & (argument <= RELU_CAP)).to(argument)
         through = (gates[:, 2:] * gradient * slope).square().sum(dim=1)  # |z|^2 of each cell
