@@ -4,7 +4,7 @@
 
 Ten folds of MR for ten epochs, twice in one process: the first run compiles the kernels, the second
 finds them ready. Then the default settings on the sets of results/defaults, trained as a stack, and
-beside them the accuracy of the records there, which were trained one by one on a CPU.
+beside them the accuracy of the records there, with the device that they were made on.
 
 Needs torch, triton, numpy, scikit-learn and safetensors. ``--vectors`` names a folder of NAME.npz
 with ``words`` and ``matrix``; without it the library gets them.

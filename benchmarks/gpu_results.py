@@ -92,9 +92,10 @@ def crossval_rows(lines: Iterable[GpuRow]) -> Iterable[GpuRow]:
         elif "here" in line:
             shape = f"{line['data']}, {line['vectors']}, {line['runs']} runs"
             row = {"what": "accuracy", "shape": shape}
-            for where in ("here", "recorded"):
-                yield {**row, "variant": where, "median": line[where], "unit": "%"}
-                yield {**row, "variant": where, "median": line[f"{where}_sd"], "unit": "% sd"}
+            recorded = f"recorded on {line['recorded_on']}"
+            for where, variant in (("here", "here"), ("recorded", recorded)):
+                yield {**row, "variant": variant, "median": line[where], "unit": "%"}
+                yield {**row, "variant": variant, "median": line[f"{where}_sd"], "unit": "% sd"}
 
 
 def rows_of(folder: Path) -> list[GpuRow]:
@@ -190,7 +191,7 @@ def accuracy(rows: list[GpuRow]) -> str:
 
 
 def folds(rows: list[GpuRow]) -> str:
-    """Cross-validation: seconds, and accuracy beside that of the CPU."""
+    """Cross-validation: seconds, and accuracy beside that of the records."""
     taken, scores = _values(rows, "crossval"), _values(rows, "accuracy")
     if not taken and not scores:
         return NONE_YET
@@ -201,12 +202,15 @@ def folds(rows: list[GpuRow]) -> str:
             score = f"{taken[shape, run, '%']:.2f} %"
             body.append([f"{shape}: {kernels}", f"{value:.1f} s", score, ""])
     for shape in dict.fromkeys(shape for shape, _, _ in scores):
-        here, recorded = (
-            f"{scores[shape, where, '%']:.2f} ± {scores[shape, where, '% sd']:.2f} %"
-            for where in ("here", "recorded")
-        )
+        texts = {
+            where: f"{mean:.2f} ± {scores[of, where, '% sd']:.2f} %"
+            for (of, where, unit), mean in scores.items()
+            if of == shape and unit == "%"
+        }
+        here = texts.pop("here")
+        (recorded,) = (f"{text}, {where}" for where, text in texts.items())
         body.append([f"{shape}, default settings", "", here, recorded])
-    return markdown(["what", "wall time", "accuracy", "one by one on a CPU"], body)
+    return markdown(["what", "wall time", "accuracy", "the records"], body)
 
 
 def origin(rows: list[GpuRow]) -> str:
