@@ -112,7 +112,8 @@ def test_folds(rows: list[dict[str, Any]]) -> None:
     assert folds(rows).splitlines()[2:] == [
         "| MR, 10 folds, 10 epochs: kernels compiled first | 20.0 s | 75.50 % |  |",
         "| MR, 10 folds, 10 epochs: the same again | 12.0 s | 75.50 % |  |",
-        "| CR, v, 10 runs, default settings |  | 81.65 ± 2.00 % | 81.57 ± 2.48 %, recorded on cpu |",
+        "| CR, v, 10 runs, default settings |  | 81.65 ± 2.00 % "
+        "| 81.57 ± 2.48 %, recorded on cpu |",
     ]
 
 
