@@ -322,6 +322,18 @@ def test_validation_given(reviews: Reviews) -> None:
     assert best["valid_accuracy"] == clf.score(texts[100:], labels[100:])
 
 
+def test_what_is_learnt_does_not_depend_on_extra_words(reviews: Reviews) -> None:
+    words = ["film", "a", "good", "bad", "unheard", "unseen"]
+    sizes = np.array([1, 1, 1, 1, 50, 50])[:, None]
+    vectors = WordVectors(words, sizes * np.random.default_rng(0).normal(size=(6, 5)))
+    one, two = (
+        tiny(vectors=vectors, extra_words=n, validation_fraction=0).fit(*reviews) for n in (0, 6)
+    )
+    assert len(one.vocabulary_) < len(two.vocabulary_)
+    for name, weight in one.model_.named_parameters():
+        np.testing.assert_array_equal(weight.detach(), two.model_.get_parameter(name).detach())
+
+
 def test_validation_labels_must_be_known(reviews: Reviews) -> None:
     with pytest.raises(DataError, match=r"validation labels \['odd'\] do not occur in training"):
         tiny().fit(*reviews, validation=(["a film"], ["odd"]))

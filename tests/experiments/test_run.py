@@ -154,13 +154,14 @@ def test_of_equal_settings_the_first_wins(tasks: Tasks) -> None:
 def test_vectors_are_read_once_and_pinned(plan: Experiments, tmp_path: Path) -> None:
     path = tmp_path / "mine.bin"
     write_vectors(path, WordVectors(["good", "bad"], np.eye(2)))
-    protocol = plan.protocol.__class__(n_folds=5, n_settings=2, vectors=(str(path),))
+    protocol = plan.protocol.__class__(n_folds=5, n_settings=2, vectors=(str(path),), extra_words=7)
     system = SystemSpec("adasent", "AdaSent", vectors=True, variants=({"rate": 1},))
     tasks = Tasks(Experiments(protocol, {"adasent": system}), read=toy_corpus)
     one, two = tasks.task(unit()), tasks.task(unit(fold=1))
     assert one.common["vectors"][0] is two.common["vectors"][0]
     assert one.common["epochs"] == 20
     assert one.common["patience"] == 5
+    assert one.common["extra_words"] == one.spec["extra_words"] == 7
     assert one.spec["vectors"][0]["name"] == "mine.bin"
     assert len(one.spec["vectors"][0]["sha256"]) == 64
 

@@ -115,6 +115,16 @@ def test_align_brings_sets_to_one_scale() -> None:
     assert (align(same, Vocabulary(["a", "b"]), seed=0) == 0).all()
 
 
+def test_words_beyond_the_training_texts_do_not_change_the_scale() -> None:
+    words = ["good", "bad", "enormous"]
+    one = WordVectors(words, np.array([[1.0, 2.0], [3.0, 5.0], [900.0, -900.0]]))
+    alone = align(one, Vocabulary(["good", "bad"]), seed=0)
+    further = align(one, Vocabulary(words, n_training=4), seed=0)
+    np.testing.assert_array_equal(further[:4], alone)
+    only_further = align(one, Vocabulary(words, n_training=2), seed=0)  # no text has a word
+    np.testing.assert_allclose(only_further[2:].std(), 1, rtol=1e-6)
+
+
 def test_align_fills_words_without_vector_by_seed() -> None:
     vocabulary = Vocabulary(["good", *map(str, range(2000))])
     matrix = align(ONE, vocabulary, seed=0)

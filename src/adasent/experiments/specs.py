@@ -97,6 +97,7 @@ class Protocol:
     dev_fraction: float = 0.1
     tokenizer: str = "kim"
     vectors: tuple[str, ...] = ()
+    extra_words: int | None = None
     epochs: int = 20
     patience: int = 5
     n_settings: int = 3
@@ -214,6 +215,8 @@ class Experiments:
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
             used["vectors"] = list(vectors)
+            if self.protocol.extra_words is not None:
+                used["extra_words"] = self.protocol.extra_words
         if trees is not None:
             used["trees"] = trees
         if unit.table != "table3":

@@ -134,6 +134,8 @@ class Tasks:
         defaults = dict(self._defaults(system.name))
         if system.vectors:
             common |= {"epochs": protocol.epochs, "patience": protocol.patience}
+            if protocol.extra_words is not None:
+                common["extra_words"] = protocol.extra_words
             names = plan.vectors(unit)
             sources = [self._source(name) for name in names]
             common["vectors"] = sources or None

@@ -179,11 +179,13 @@ def align(
 ) -> NDArray[np.float32]:
     """A row for each word of the vocabulary, the vectors of all sets side by side.
 
-    Each set is scaled by one number, so that its entries have standard deviation 1: sets differ
-    tenfold in scale, and the network learns best at this one. A word that some sets lack has zeros
-    in their columns. A word that all lack gets small random values: of full size, a full stop
-    without a vector would outshout the words around it. Padding and unknown are zeros: unknown is
-    also what word dropout and unseen words use.
+    Each set is scaled by one number, so that its entries have standard deviation 1 over the words
+    of the training texts: sets differ tenfold in scale, and the network learns best at this one.
+    Words beyond the training texts have no say in it: how many of them a model knows does not
+    change what it learns. A word that some sets lack has zeros in their columns. A word that all
+    lack gets small random values: of full size, a full stop without a vector would outshout the
+    words around it. Padding and unknown are zeros: unknown is also what word dropout and unseen
+    words use.
 
     Parameters
     ----------
@@ -210,7 +212,9 @@ def align(
         if pairs:
             rows, sources = np.array(pairs).T
             block = one.matrix[sources]
-            matrix[rows, column : column + one.dim] = block / max(float(block.std()), 1e-6)
+            known = block[rows < vocabulary.n_training]
+            scale = float((known if len(known) else block).std())
+            matrix[rows, column : column + one.dim] = block / max(scale, 1e-6)
             found[rows] = True
         column += one.dim
     shape = (int((~found).sum()), matrix.shape[1])
