@@ -1,12 +1,14 @@
-"""What training again changes: paired by cell, with missing cells said to be missing."""
+"""What training again changes: paired text by text, with missing cells said to be missing."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from adasent.evaluation.records import FoldRecord
-from adasent.experiments.cells import Place, table2_cells
+from adasent.experiments.cells import Place
 from adasent.experiments.refit_table import Refits, refit_tables
 from adasent.experiments.specs import SystemSpec
 from experiment_cases import made_up
@@ -16,24 +18,27 @@ HALF = np.arange(200) % 2 == 0
 ALL = np.ones(200, dtype=bool)
 
 
-def cells(table: str, system: str, data: str, correct: np.ndarray) -> list[FoldRecord]:
-    return [made_up(system, data, correct, table=table, fold=fold) for fold in range(2)]
+def cell(system: str, data: str, once: np.ndarray, again: np.ndarray) -> list[FoldRecord]:
+    return [
+        replace(
+            made_up(system, data, again, table="refit", fold=fold),
+            before=made_up(system, data, once, table="refit", fold=fold).predicted,
+        )
+        for fold in range(2)
+    ]
 
 
 @pytest.fixture
 def found() -> Refits:
-    once = [
-        *cells("table2", "adasent", "MR", HALF),
-        *cells("table2", "rnn", "MR", ALL),
-        *cells("table2", "rnn", "CR", ALL),
-    ]
-    again = [
-        *cells("refit", "adasent", "MR", ALL),
-        *cells("refit", "rnn", "MR", ALL),
-        *cells("refit", "rnn", "CR", HALF)[:1],  # a fold is missing
-        *cells("refit", "adasent", "CR", ALL),  # Table 2 has no such cell
-    ]
-    return Refits(table2_cells(once), table2_cells(again))
+    unknown = [replace(record, before=[]) for record in cell("adasent", "CR", HALF, ALL)]
+    return Refits(
+        [
+            *cell("adasent", "MR", HALF, ALL),
+            *cell("rnn", "MR", ALL, ALL),
+            *cell("rnn", "CR", ALL, HALF)[:1],  # a fold is missing
+            *unknown,
+        ]
+    )
 
 
 def test_only_whole_cells_are_compared(found: Refits) -> None:
@@ -57,4 +62,4 @@ def test_the_table(found: Refits) -> None:
 
 
 def test_nothing_without_records() -> None:
-    assert refit_tables(Refits({}, {}), SYSTEMS, ["MR"]) == []
+    assert refit_tables(Refits([]), SYSTEMS, ["MR"]) == []

@@ -84,6 +84,8 @@ def test_networks_are_trained_again_together(system: str, tasks: Tasks, tmp_path
     assert (record.n_train, record.n_valid) == (first.n_train + first.n_valid, 0)
     assert (record.chosen, record.best_epoch) == (first.chosen, first.best_epoch)
     assert record.history == first.history
+    assert record.before == alone.before == first.predicted
+    assert not first.before
 
 
 def test_systems_with_and_without_trees_share_texts(tasks: Tasks, tmp_path: Path) -> None:

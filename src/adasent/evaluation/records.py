@@ -50,6 +50,9 @@ class FoldRecord:
         ``spec["settings"]``; empty where there was nothing to choose.
     chosen
         Which of them was tested; None where there was nothing to choose.
+    before
+        Of a network that was trained again on the validation part as well, what it had predicted
+        as it was chosen; ``predicted`` is what it said in the end. Empty for all others.
     """
 
     spec: dict[str, Any]
@@ -74,6 +77,7 @@ class FoldRecord:
     predicted: list[int]
     tried: list[dict[str, Any]] = field(default_factory=list)
     chosen: int | None = None
+    before: list[int] = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -152,7 +156,7 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
     """
     values = asdict(record)
     if len(record.classes) <= _DIGITS:
-        for name in ("true", "predicted"):
+        for name in ("true", "predicted", "before"):
             values[name] = "".join(map(str, values[name]))
     if record.test and all(a < b for a, b in zip(record.test, record.test[1:], strict=False)):
         mask = np.zeros(record.test[-1] + 1, dtype=bool)
@@ -160,6 +164,8 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
         values["test"] = base64.b64encode(np.packbits(mask).tobytes()).decode("ascii")
     if not record.tried and record.chosen is None:
         del values["tried"], values["chosen"]
+    if not record.before:
+        del values["before"]
     return values
 
 
@@ -167,12 +173,14 @@ def _from_json(values: Any) -> FoldRecord:
     """Inverse of :func:`_to_json`; lists are taken as they are."""
     if not isinstance(values, dict) or not _NEEDED <= set(values) <= _KNOWN:
         raise ValueError("not the fields of a record")
-    for name in ("true", "predicted"):
-        if isinstance(values[name], str):
+    for name in ("true", "predicted", "before"):
+        if isinstance(values.get(name), str):
             values[name] = [int(digit) for digit in values[name]]
     if isinstance(values["test"], str):
         packed = np.frombuffer(base64.b64decode(values["test"], validate=True), dtype=np.uint8)
         values["test"] = np.flatnonzero(np.unpackbits(packed)).tolist()
     if not len(values["test"]) == len(values["true"]) == len(values["predicted"]):
+        raise ValueError("as many predictions as texts")
+    if values.get("before") and len(values["before"]) != len(values["test"]):
         raise ValueError("as many predictions as texts")
     return FoldRecord(**values)

@@ -20,7 +20,7 @@ from adasent.data.parses import treebank
 from adasent.errors import DataError
 from adasent.evaluation.records import FoldRecord
 from adasent.experiments.ablation_table import Ablations, ablation_tables
-from adasent.experiments.cells import Variance, table2_cells, variance
+from adasent.experiments.cells import Variance, variance
 from adasent.experiments.figure_tables import figure_tables
 from adasent.experiments.figures import FIGURES, check_figure
 from adasent.experiments.paper import paper_sets
@@ -91,7 +91,7 @@ class Catalog:
     @cached_property
     def refits(self) -> Refits:
         """What training again on both parts changes."""
-        return Refits(self.results.runs, table2_cells(self.records["refit"]))
+        return Refits(self.records["refit"])
 
     @cached_property
     def results(self) -> Results:

@@ -1,4 +1,4 @@
-"""Cells of Table 2, once as they are and once trained again, in; what that changes, out.
+"""Records of networks that were trained again in; what that changes, out.
 
 A network that stops early never learns from the dev part. Trained again on both parts, for the
 epochs that were best on the dev part, it sees all texts, but nothing tells it when to stop.
@@ -7,37 +7,33 @@ epochs that were best on the dev part, it sees all texts, but nothing tells it w
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.significance import Comparison, compare
-from adasent.experiments.cells import Place, Runs
+from adasent.experiments.cells import Place, Runs, table2_cells
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.specs import SystemSpec
 from adasent.experiments.wording import BETTER, MISSING, WORSE, missing_note, signed
 
 
 class Refits:
-    """The cells that are complete both ways.
+    """The cells that are complete, each as it was chosen and as it was trained again."""
 
-    Parameters
-    ----------
-    once, again
-        Cells of Table 2, and the same with every network trained again.
-    """
-
-    def __init__(self, once: Mapping[Place, Runs], again: Mapping[Place, Runs]) -> None:
+    def __init__(self, records: Iterable[FoldRecord]) -> None:
         self._pairs = {
-            place: (once[place], runs)
-            for place, runs in again.items()
-            if runs.complete and place in once and once[place].complete
+            place: (Runs(tuple(map(_as_chosen, again.records))), again)
+            for place, again in table2_cells(records).items()
+            if again.complete and all(record.before for record in again.records)
         }
 
     @cached_property
     def changes(self) -> dict[Place, float]:
-        """Mean accuracy of a cell trained again, less that of Table 2."""
+        """Mean accuracy of a cell trained again, less that of the same cell as it was chosen."""
         return {
             place: again.summary().mean - once.summary().mean
             for place, (once, again) in self._pairs.items()
@@ -60,6 +56,11 @@ class Refits:
         return BETTER if self.changes[place] > 0 else WORSE
 
 
+def _as_chosen(record: FoldRecord) -> FoldRecord:
+    right = [a == b for a, b in zip(record.true, record.before, strict=True)]
+    return replace(record, predicted=record.before, before=[], accuracy=statistics.fmean(right))
+
+
 def refit_tables(found: Refits, systems: Sequence[SystemSpec], sets: Sequence[str]) -> list[Table]:
     """Changes by network and set, with their means; nothing without records."""
     if not found.changes:
@@ -80,7 +81,8 @@ def refit_tables(found: Refits, systems: Sequence[SystemSpec], sets: Sequence[st
     rows.append((Cell("Mean"), *means, _mean(found, everything)))
     notes = [
         "Test accuracy of networks trained again on the training and the dev part, for the epochs "
-        "that were best on the dev part, less that of Table 2, in percentage points. "
+        "that were best on the dev part, less that of the same networks as they were chosen, in "
+        "percentage points. "
         f"{BETTER} {WORSE}: both paired tests support it."
     ]
     notes += missing_note(n_missing, len(everything), "cells")

@@ -116,9 +116,13 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
             if best is None or trials[-1].accuracy > trials[chosen].accuracy:
                 best, chosen = estimator, len(trials) - 1
         assert best is not None
-        refitted = task.refit or not stops_early(best)
+        early = stops_early(best)
+        before: list[Label] = []
+        if task.refit and early:
+            before = best.predict(test[0]).tolist()
+        refitted = task.refit or not early
         if refitted:
-            epochs = final_settings(trials[chosen]) if stops_early(best) else {}
+            epochs = final_settings(trials[chosen]) if early else {}
             best = new(task.settings[chosen] | epochs)
             best.fit(*task.part(task.both))
             _check_whole(best)
@@ -132,6 +136,7 @@ def run_task(task: Task, make: Make | None = None) -> FoldRecord:
         seconds=seconds,
         device=_device(best),
         refitted=refitted,
+        before=before,
     )
 
 
@@ -144,6 +149,7 @@ def make_record(
     seconds: float,
     device: str,
     refitted: bool = False,
+    before: Sequence[Label] = (),
 ) -> FoldRecord:
     """The record of a task, whoever ran it.
 
@@ -157,6 +163,8 @@ def make_record(
         Of all training, that of the settings not chosen included.
     refitted
         Whether the dev part set weights in the end.
+    before
+        What was predicted before it did, if it is known.
     """
     unit = task.unit
     # Of the whole corpus: a rare class may be absent from this fold's training part.
@@ -194,6 +202,7 @@ def make_record(
             for trial in trials
         ],
         chosen=chosen,
+        before=[code[label] for label in before],
     )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from adasent.data.corpus import Indices
+from adasent.data.corpus import Indices, Label
 from adasent.errors import AdaSentWarning
 from adasent.evaluation.records import FoldRecord
 from adasent.experiments.run import Trial, final_settings, make_estimator, make_record
@@ -140,13 +140,19 @@ def _run(group: list[Task], texts: TextsOnce) -> list[FoldRecord]:
                 task,
                 choice.trials,
                 choice.chosen,
-                estimator.predict(task.part(task.test)[0]).tolist(),
+                _predict(estimator, task),
                 seconds=seconds,
                 device=device,
                 refitted=task.refit,
+                before=_predict(choice.estimator, task) if task.refit else (),
             )
             for task, choice, estimator in zip(group, choices, tested, strict=True)
         ]
+
+
+def _predict(estimator: NeuralClassifier, task: Task) -> list[Label]:
+    labels: list[Label] = estimator.predict(task.part(task.test)[0]).tolist()
+    return labels
 
 
 def _choose(group: list[Task], texts: TextsOnce) -> list[_Choice]:
