@@ -391,6 +391,23 @@ def test_only_the_most_frequent_extra_words_are_kept(
     assert clf.model_.config.n_fixed == len(clf.vocabulary_) - clf.vocabulary_.n_training == 1
 
 
+def test_unseen_words_of_the_held_out_texts_are_counted(
+    reviews: Reviews, vectors: WordVectors
+) -> None:
+    held = (["excellent film , xyzzy", "terrible terrible"], ["pos", "neg"])
+    settings = {"vectors": vectors, "epochs": 1}
+    for n, left_out in ((0, 3), (100, 0)):
+        clf = tiny(**settings, extra_words=n).fit(*reviews, validation=held)
+        n_unknown = left_out + sum(w not in clf.vocabulary_ for w in (",", "film", "xyzzy"))
+        assert clf.training_["unseen"] == {
+            "n_words": 6,
+            "n_unknown": n_unknown,
+            "n_left_out": left_out,
+        }
+    assert tiny(epochs=1).fit(*reviews).training_["unseen"]["n_words"] > 0
+    assert tiny(epochs=1, validation_fraction=0).fit(*reviews).training_["unseen"] is None
+
+
 def test_rare_words_are_unknown(reviews: Reviews) -> None:
     texts = [*reviews[0], "a singular film"]
     clf = tiny(min_count=2, epochs=1, validation_fraction=0).fit(texts, [*reviews[1], "pos"])

@@ -50,6 +50,14 @@ VectorSource = str | os.PathLike[str] | WordVectors | Any
 _PREDICTION_BATCH = 128
 
 
+class Unseen(NamedTuple):
+    """Words of the validation texts: what the model will meet in texts it was not trained on."""
+
+    n_words: int
+    n_unknown: int  # to the model
+    n_left_out: int  # of these, the pre-trained vectors have them: more extra words would help
+
+
 class Encoded(NamedTuple):
     """Texts ready for a network of any shape."""
 
@@ -60,15 +68,14 @@ class Encoded(NamedTuple):
     encoder: TextEncoder
     seed: int
     n_texts: int
+    unseen: Unseen | None
 
 
 class _Task(NamedTuple):
     """A fit that is ready to train, and what will be needed after it."""
 
     run: Run
-    classes: np.ndarray
-    encoder: TextEncoder
-    n_texts: int
+    encoded: Encoded
 
 
 class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -214,8 +221,16 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         training = examples.take(kept)
         held_examples: Examples | None = examples.take(held) if len(held) else None
+        held_tokens = [tokens[i] for i in held]
         if validation is not None:
-            held_examples = self._encode_validation(validation, vocabulary, tokenizer, classes)
+            held_texts, held_labels = check_examples(*validation)
+            held_tokens = tokenise(held_texts, tokenizer, self.max_words)
+            held_examples = Examples(
+                [vocabulary.encode(row) for row in held_tokens],
+                one_hot[_positions(held_labels, classes)],
+                np.ones(len(held_texts), dtype=np.float32),
+                self._parse(held_texts, held_tokens),
+            )
 
         return Encoded(
             training,
@@ -225,6 +240,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             TextEncoder(tokenizer, vocabulary, self.max_words),
             seed,
             len(texts),
+            _unseen(held_tokens, vocabulary, sources) if held_tokens else None,
         )
 
     def _build(self, encoded: Encoded) -> _Task:
@@ -244,49 +260,27 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model.embedding.set_vectors(torch.from_numpy(table))
         config = self._training_config(encoded.table.shape[1])
         run = Run(model, encoded.training, encoded.validation, config, encoded.seed)
-        return _Task(run, encoded.classes, encoded.encoder, encoded.n_texts)
+        return _Task(run, encoded)
 
     def _finish(self, task: _Task, history: History) -> Self:
         """Everything after training: the fitted attributes."""
-        run = task.run
+        run, encoded = task
         _round_table(run.model)
-        self.classes_ = task.classes
-        self.vocabulary_ = task.encoder.vocabulary
-        self.encoder_ = task.encoder
+        self.classes_ = encoded.classes
+        self.vocabulary_ = encoded.encoder.vocabulary
+        self.encoder_ = encoded.encoder
         self.model_ = run.model
         self.history_ = history
         self.training_ = {
-            "n_texts": task.n_texts,
+            "n_texts": encoded.n_texts,
             "n_validation": len(run.validation) if run.validation else 0,
+            "unseen": encoded.unseen and encoded.unseen._asdict(),
             "seed": run.seed,
             "settings": run.config.to_dict(),
             "history": history.to_dict(),
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
         }
         return self
-
-    def _encode_validation(
-        self,
-        validation: tuple[Any, Any],
-        vocabulary: Vocabulary,
-        tokenizer: Tokenizer,
-        classes: np.ndarray,
-    ) -> Examples:
-        texts, labels = check_examples(*validation)
-        unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
-        if unknown:
-            raise DataError(
-                f"validation labels {unknown[:3]!r} do not occur in training; "
-                f"expected one of {classes.tolist()!r}"
-            )
-        targets = np.searchsorted(classes, labels)
-        tokens = tokenise(texts, tokenizer, self.max_words)
-        return Examples(
-            [vocabulary.encode(row) for row in tokens],
-            np.eye(len(classes), dtype=np.float32)[targets],
-            np.ones(len(texts), dtype=np.float32),
-            self._parse(texts, tokens),
-        )
 
     def _widen(self, table: np.ndarray) -> np.ndarray:
         """The word table as the network takes it."""
@@ -424,6 +418,26 @@ def _read_sources(vectors: Any) -> list[WordVectors]:
             one = vector_file(one)
         sources.append(as_vectors(one))
     return sources
+
+
+def _positions(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Where labels of a validation part stand among the classes of the training part."""
+    unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
+    if unknown:
+        raise DataError(
+            f"validation labels {unknown[:3]!r} do not occur in training; "
+            f"expected one of {classes.tolist()!r}"
+        )
+    return np.searchsorted(classes, labels)
+
+
+def _unseen(
+    tokens: Sequence[Sequence[str]], vocabulary: Vocabulary, sources: Sequence[WordVectors]
+) -> Unseen:
+    words = [word for row in tokens for word in row]
+    unknown = [word for word in words if word not in vocabulary]
+    left_out = sum(any(word in source for source in sources) for word in unknown)
+    return Unseen(len(words), len(unknown), left_out)
 
 
 def _word_table(

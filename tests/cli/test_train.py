@@ -66,6 +66,23 @@ def test_report(run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path)
     }
 
 
+def test_words_left_out_of_the_model_are_told(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    vectors = tmp_path / "v.bin"
+    write_vectors(vectors, WordVectors(["film", "unheard"], np.eye(2)))
+    held = tmp_path / "held.csv"
+    held.write_text("text,label\na film unheard of,pos\na film,neg\n")
+    options = ["--vectors", vectors, "--validation", held, *settings()]
+    few = run("train", reviews_csv, "--out", tmp_path / "few", *options, "--set", "extra_words=0")
+    assert few.exit_code == 0, few.stderr
+    assert "unseen words        33.3% of the words of the held-out texts" in few.stdout
+    assert "                    16.7% have a vector: --set extra_words=20000 keeps" in few.stdout
+    all_ = run("train", reviews_csv, "--out", tmp_path / "all", *options)
+    assert "unseen words        16.7% of the words" in all_.stdout
+    assert "have a vector" not in all_.stdout
+
+
 def test_settings_reach_the_model(
     run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
 ) -> None:

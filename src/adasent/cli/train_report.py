@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from adasent.cli.console import say
 from adasent.cli.options import command
 
+#: Share of words that were left out of a model, from which on it is told how to keep them.
+WORTH_SAYING = 0.01
+
 if TYPE_CHECKING:
     from adasent.data import Corpus
     from adasent.text.vectors import WordVectors
@@ -40,6 +43,8 @@ def report_network(clf: Any, corpus: Corpus, sources: list[WordVectors], out: Pa
         say("validation          none; the last epoch was kept")
     say(f"speed               {n_read / seconds:,.0f} texts/s, {seconds:.0f} s in all")
     say(f"vectors             {_coverage(clf, corpus, sources)}")
+    for name, line in zip(("unseen words", ""), _unseen(clf), strict=False):
+        say(f"{name:20}{line}")
     flow = history[-1]["gradient_flow"]
     if flow is not None:
         say(f"gradient flow       {flow['verdict']}")
@@ -62,6 +67,20 @@ def say_next(out: Path, data: str, part: str, system: str) -> None:
         line = command("adasent", "crossval", data, *chosen)
         say(f"  {line}    accuracy on texts it has not seen")
     say(f'  echo "a text of yours" | {command("adasent", "predict", out, "--proba")}')
+
+
+def _unseen(clf: Any) -> list[str]:
+    """What of the held-out texts the model cannot read, and what can be done about it."""
+    unseen = clf.training_["unseen"]
+    if not unseen or not unseen["n_words"]:
+        return []
+    share = unseen["n_unknown"] / unseen["n_words"]
+    line = f"{share:.1%} of the words of the held-out texts are unknown to the model"
+    left_out = unseen["n_left_out"] / unseen["n_words"]
+    if left_out < WORTH_SAYING:
+        return [line]
+    more = 2 * max(clf.extra_words, 10_000)
+    return [line, f"{left_out:.1%} have a vector: --set extra_words={more} keeps more of them"]
 
 
 def _size(folder: Path) -> str:
