@@ -43,9 +43,12 @@ def test_round_trip_in_order(tmp_path: Path) -> None:
     path = tmp_path / "new" / "records.jsonl"
     assert read_records(path) == []
     second = replace(RECORD, fold=1)
-    append_record(path, RECORD)
-    append_record(path, second)
-    assert read_records(path) == [RECORD, second]
+    trained_again = replace(RECORD, fold=2, before=[1])
+    many = replace(trained_again, classes=list(range(11)))
+    for record in (RECORD, second, trained_again, many):
+        append_record(path, record)
+    assert read_records(path) == [RECORD, second, trained_again, many]
+    assert '"before"' not in path.read_text().splitlines()[0]
 
 
 def test_a_torn_end_is_ignored_and_cut_off(tmp_path: Path) -> None:
@@ -114,7 +117,15 @@ def test_records_of_the_first_version_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"predicted": "00"}, {"predicted": "x"}, {"test": "!"}, {"extra": 1}, {"test": 3}]
+    "change",
+    [
+        {"predicted": "00"},
+        {"predicted": "x"},
+        {"before": "00"},
+        {"test": "!"},
+        {"extra": 1},
+        {"test": 3},
+    ],
 )
 def test_a_damaged_record_is_an_error(tmp_path: Path, change: dict[str, Any]) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps(asdict(RECORD) | change) + "\n")

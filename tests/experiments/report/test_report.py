@@ -281,9 +281,33 @@ def test_protocol(report: Report, tmp_path: Path) -> None:
     assert "Trees of MV-RecNN: MR, CR, SUBJ, MPQA and TREC: span parser." in text
     assert "9 of MR and 3 of SUBJ" in text
     assert "(SUBJ: all 3 are subjective)" in text
-    assert "agree in vectors and epochs" in text
+    assert "agree in vectors, words and epochs" in text
     assert "Default settings of AdaSent: hidden_size 7, pooling mean." in text
     assert "| NB-SVM | defaults (18) |" in text
+
+
+def test_extra_words_are_told(full: Path) -> None:
+    plan = experiments()
+    plan = replace(plan, protocol=replace(plan.protocol, extra_words=5000))
+    text = words(build_report(Catalog(full, plan)), "Protocol")
+    assert "the 5,000 most frequent words of the vectors" in text
+
+
+@pytest.mark.parametrize(
+    ("once", "again", "said"),
+    [
+        ([1, 1], [1, 0], "they change by −50.00 points in the mean of 1 cell, 0 up and 1 down"),
+        ([1, 0], [1, 1], "they gain 50.00 points in the mean of 1 cell"),
+    ],
+)
+def test_second_trainings(once: list[int], again: list[int], said: str, tmp_path: Path) -> None:
+    record = made_up("cbow", "TREC", again, table="refit", n_folds=1)
+    before = made_up("cbow", "TREC", once, table="refit", n_folds=1).predicted
+    unit = Unit("refit", "cbow", "TREC", "random", 0, 1, 0)
+    Store(tmp_path).add(unit, replace(record, before=before))
+    text = words(report_of(tmp_path), "Protocol")
+    assert said in text
+    assert "Networks trained again on both parts" in text
 
 
 def test_records_made_otherwise_are_named(tmp_path: Path) -> None:

@@ -100,25 +100,32 @@ def _vectors(catalog: Catalog) -> list[str]:
         f"Every network gets the same word vectors, side by side: {listed(names)}; at most "
         f"{values.epochs} epochs, and it stops after {values.patience} without a better dev score."
     ]
+    if values.extra_words is not None:
+        lines.append(
+            "Beside the words of its training texts, a network knows the "
+            f"{values.extra_words:,} most frequent words of the vectors, or all if there are "
+            "fewer: their vectors are as they were, and no text of the sets is looked at for them."
+        )
     ways: dict[str, set[str]] = {}
     for place, runs in catalog.results.runs.items():
         spec = runs.records[0].spec
         if "vectors" in spec:
             read = [source["name"] for source in spec["vectors"]]
-            way = json.dumps([read, spec.get("epochs"), spec.get("patience")])
+            extra = spec.get("extra_words", spec.get("defaults", {}).get("extra_words"))
+            way = json.dumps([read, extra, spec.get("epochs"), spec.get("patience")])
             ways.setdefault(way, set()).add(f"{place.system} on {place.data}, {place.rule}")
     if len(ways) > 1:
         usual = max(ways, key=lambda way: len(ways[way]))
         others = sorted(cell for way, cells in ways.items() if way != usual for cell in cells)
         lines.append(
             f"Not so in {counted(len(others), 'cell')} of Table 2, whose records are of other "
-            f"vectors or epochs than the rest: {listed(others)}."
+            f"vectors, words or epochs than the rest: {listed(others)}."
         )
     elif ways:
         (cells,) = ways.values()
         lines.append(
-            f"The records of all {len(cells)} cells of networks in Table 2 agree in vectors and "
-            "epochs."
+            f"The records of all {len(cells)} cells of networks in Table 2 agree in vectors, words "
+            "and epochs."
         )
     return lines
 
