@@ -98,6 +98,16 @@ def test_systems_with_and_without_trees_share_texts(tasks: Tasks, tmp_path: Path
         assert found[units[0]].predicted == run_task(tasks.task(units[0])).predicted
 
 
+def test_texts_are_not_shared_beyond_the_words_that_are_kept(tasks: Tasks) -> None:
+    task = tasks.task(tasks.plan.units("table2", ["CR"], ["cbow"])[0])
+    texts = TextsOnce()
+    sizes = []
+    for n in (0, 100, 0):
+        estimator = registry.make("cbow", **(task.common | {"extra_words": n}))
+        sizes.append(len(texts(estimator, task).table))
+    assert sizes[0] == sizes[2] < sizes[1]
+
+
 def test_a_stack_without_room_is_run_in_halves(
     tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

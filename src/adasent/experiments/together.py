@@ -36,16 +36,17 @@ class TextsOnce:
     """Encodes the texts of a fold for the first system that asks, and keeps them for the others."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, tuple[str, ...], int, int, bool], Encoded] = {}
+        self._kept: dict[tuple[Hashable, ...], Encoded] = {}
 
     def __call__(self, estimator: NeuralClassifier, task: Task, *, both: bool = False) -> Encoded:
         """The training part and, for validation, the dev part; or both to train on."""
         unit = task.unit
         names = tuple(one["name"] for one in task.spec["vectors"])
-        key = unit.data, unit.rule, names, unit.fold, unit.seed, both
+        source = unit.data, unit.rule, names, estimator.extra_words
+        key = (*source, unit.fold, unit.seed, both)
         training, validation = (task.both, None) if both else (task.train, task.dev)
         if key not in self._kept:
-            if not any(known[:3] == key[:3] for known in self._kept):
+            if not any(known[: len(source)] == source for known in self._kept):
                 self._kept.clear()  # of the set before
             aside = None if validation is None else task.part(validation)
             encoded = estimator._encode(*task.part(training), validation=aside)
