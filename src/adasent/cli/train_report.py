@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from adasent.cli.console import say
 from adasent.cli.options import command
 
-#: Share of words that were left out of a model, from which on it is told how to keep them.
-WORTH_SAYING = 0.01
-
 if TYPE_CHECKING:
     from adasent.data import Corpus
     from adasent.text.vectors import WordVectors
+
+#: Share of words that were left out of a model, from which on it is told how to keep them.
+WORTH_SAYING = 0.01
 
 
 def introduce(corpus: Corpus, part: str, *, going_on: bool) -> None:

@@ -176,7 +176,7 @@ class Experiments:
             return self._ablations(sets, systems)
         names = paper_sets() if sets is None else tuple(describe(name).name for name in sets)
         chosen = self.systems.values() if systems is None else map(self.system, systems)
-        only = {"table3": "table3", "refit": "vectors"}.get(table)
+        only = {"table3": "table3", "refit": "vectors"}.get(table)  # what its rows must have
         rows = [row for row in chosen if only is None or getattr(row, only)]
         units = {"table2": self._table2, "table3": self._table3, "refit": self._refit}[table]
         return [unit for data in names for row in rows for unit in units(row, data)]
