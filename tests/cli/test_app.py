@@ -131,6 +131,12 @@ def test_a_closed_pipe_ends_quietly() -> None:
     assert process.returncode == 1
 
 
+def test_it_runs_as_a_module() -> None:
+    words = [sys.executable, "-m", "adasent", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["adasent", adasent.__version__])
+
+
 def test_pipes_are_wide_unless_columns_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert console.console().width == 200

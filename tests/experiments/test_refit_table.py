@@ -61,5 +61,14 @@ def test_the_table(found: Refits) -> None:
     assert "2 of 4 cells" in table.notes[-1]
 
 
+def test_the_words_that_they_knew_are_named() -> None:
+    records = [
+        replace(record, spec=record.spec | {"defaults": {"extra_words": 30_000}})
+        for record in cell("rnn", "MR", ALL, ALL)
+    ]
+    (table,) = refit_tables(Refits(records), SYSTEMS, ["MR"])
+    assert "the 30,000 most frequent words" in table.notes[1]
+
+
 def test_nothing_without_records() -> None:
     assert refit_tables(Refits([]), SYSTEMS, ["MR"]) == []

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from adasent.evaluation.summary import Summary, summarise
 
 #: Names the system that all others are compared with.
 OURS = "adasent"
+
+
+def extra_words(spec: Mapping[str, Any]) -> int | None:
+    """How many words beside those of the training texts a run knew; None if it read no vectors."""
+    found: int | None = spec.get("extra_words", spec.get("defaults", {}).get("extra_words"))
+    return found
 
 
 class Place(NamedTuple):

@@ -15,10 +15,10 @@ import numpy as np
 
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.significance import Comparison, compare
-from adasent.experiments.cells import Place, Runs, table2_cells
+from adasent.experiments.cells import Place, Runs, extra_words, table2_cells
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.specs import SystemSpec
-from adasent.experiments.wording import BETTER, MISSING, WORSE, missing_note, signed
+from adasent.experiments.wording import BETTER, MISSING, WORSE, listed, missing_note, signed
 
 
 class Refits:
@@ -38,6 +38,12 @@ class Refits:
             place: again.summary().mean - once.summary().mean
             for place, (once, again) in self._pairs.items()
         }
+
+    @cached_property
+    def extra_words(self) -> list[int]:
+        """How many words the networks know beside those of their training texts."""
+        specs = (record.spec for _, again in self._pairs.values() for record in again.records)
+        return sorted({n for spec in specs if (n := extra_words(spec)) is not None})
 
     @cached_property
     def tests(self) -> dict[Place, Comparison]:
@@ -85,6 +91,12 @@ def refit_tables(found: Refits, systems: Sequence[SystemSpec], sets: Sequence[st
         "percentage points. "
         f"{BETTER} {WORSE}: both paired tests support it."
     ]
+    if found.extra_words:
+        known = listed([f"{n:,}" for n in found.extra_words])
+        notes.append(
+            f"Beside the words of their training texts these networks know the {known} most "
+            "frequent words of the vectors."
+        )
     notes += missing_note(n_missing, len(everything), "cells")
     head = ("Model", *sets, "mean")
     title = "Networks trained again on both parts"

@@ -40,7 +40,9 @@ def cost(catalog: Catalog) -> Section:
     )
     notes = (
         "Seconds of training and choice in the records, added up; runs that were trained together "
-        "share their time evenly. Records replaced by later ones of the same cell are counted.",
+        "share their time evenly. Processes that shared a device each count their own time, so "
+        "that the device was in use for less. Records replaced by later ones of the same cell are "
+        "counted.",
     )
     head = ("", "device", "runs", "trainings", "hours")
     table = Table("cost", "Cost of the runs", head, (*rows, total), notes)

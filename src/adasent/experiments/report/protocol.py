@@ -12,7 +12,7 @@ from adasent.data.derived import MADE
 from adasent.data.registry import find
 from adasent.evaluation.records import FoldRecord
 from adasent.experiments.catalog import Catalog
-from adasent.experiments.cells import OURS, Place
+from adasent.experiments.cells import OURS, Place, extra_words
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.report.blocks import Block, Points, Prose, Section
 from adasent.experiments.specs import SystemSpec
@@ -111,8 +111,7 @@ def _vectors(catalog: Catalog) -> list[str]:
         spec = runs.records[0].spec
         if "vectors" in spec:
             read = [source["name"] for source in spec["vectors"]]
-            extra = spec.get("extra_words", spec.get("defaults", {}).get("extra_words"))
-            way = json.dumps([read, extra, spec.get("epochs"), spec.get("patience")])
+            way = json.dumps([read, extra_words(spec), spec.get("epochs"), spec.get("patience")])
             ways.setdefault(way, set()).add(f"{place.system} on {place.data}, {place.rule}")
     if len(ways) > 1:
         usual = max(ways, key=lambda way: len(ways[way]))
