@@ -247,12 +247,11 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A fresh network for texts that were encoded by an estimator of the same vectors."""
         table = self._widen(encoded.table)
         vocabulary = encoded.encoder.vocabulary
-        network = self.config_type(
+        network = self._shape(
             n_trained=vocabulary.n_training,
             n_fixed=len(vocabulary) - vocabulary.n_training,
             n_classes=len(encoded.classes),
             vector_size=table.shape[1],
-            **{name: getattr(self, name) for name in network_settings(self.config_type)},
         )
         with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
             torch.manual_seed(encoded.seed)
@@ -281,6 +280,11 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
         }
         return self
+
+    def _shape(self, **sizes: int) -> SystemConfig:
+        """The network's config: its settings, and the sizes that follow from the data."""
+        settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
+        return self.config_type(**sizes, **settings)
 
     def _widen(self, table: np.ndarray) -> np.ndarray:
         """The word table as the network takes it."""
@@ -385,6 +389,29 @@ def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
     """Fields of a config that are a user's choice; the others follow from the data."""
     given = {f.name for f in fields(SystemConfig)}
     return tuple(f.name for f in fields(config_type) if f.name not in given)
+
+
+class Size(NamedTuple):
+    """How many numbers a network learns: for each word, and beside the words."""
+
+    word: int
+    network: int
+
+
+def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) -> Size:
+    """The size of the network that the estimator would train."""
+
+    def total(n_words: int) -> int:
+        table = estimator._widen(np.zeros((n_words, vector_size), dtype=np.float32))
+        config = estimator._shape(
+            n_trained=n_words, n_classes=n_classes, vector_size=table.shape[1]
+        )
+        with torch.random.fork_rng(devices=[]):
+            model = estimator.network_type(config)
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    word = total(3) - total(2)
+    return Size(word, total(2) - 2 * word)
 
 
 def _n_threads(n_jobs: int | None) -> int:

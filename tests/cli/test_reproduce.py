@@ -124,11 +124,31 @@ def test_trees_are_looked_for_again(
 
     monkeypatch.setattr(catalog, "treebank", Bank)
     monkeypatch.setattr(catalog.Tasks, "corpus", lambda self, name: toy_corpus(name))
+    monkeypatch.setattr(catalog.Tasks, "vector_size", lambda self, unit: 5)
     command = ["reproduce", "report", "--rerun", "--records", results, "--out", tmp_path / "docs"]
     assert run(*command, "--sets", "MR").exit_code == 0
     assert json.loads((results / "trees.json").read_text()) == {"MR": {"pos": 30, "neg": 0}}
     assert run(*command, "--sets", "CR").exit_code == 0
     assert sorted(json.loads((results / "trees.json").read_text())) == ["CR", "MR"]
+
+
+def test_networks_are_counted_again(
+    run: Run, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog.Catalog, "add_trees", lambda self, tasks: None)
+    monkeypatch.setattr(catalog.Tasks, "corpus", lambda self, name: toy_corpus(name))
+    monkeypatch.setattr(catalog.Tasks, "vector_size", lambda self, unit: 5)
+    before = {"rnn": {"word": 1, "network": {"2": 1, "6": 7}}, "gone": {"word": 1, "network": {}}}
+    (results / "sizes.json").write_text(json.dumps(before))
+    out = tmp_path / "docs"
+    command = ["reproduce", "report", "--rerun", "--records", results, "--out", out, "--sets", "MR"]
+    assert run(*command).exit_code == 0
+    found = json.loads((results / "sizes.json").read_text())
+    assert "gone" not in found
+    assert found["rnn"]["word"] == 5
+    assert found["rnn"]["network"]["2"] > 1000
+    assert found["rnn"]["network"]["6"] == 7  # no set of six classes was asked for
+    assert "Size of the networks" in (out / "reproduction.md").read_text("utf-8")
 
 
 def test_no_records(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

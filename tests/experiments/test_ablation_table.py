@@ -90,6 +90,32 @@ def test_the_last_way_counts() -> None:
     assert list(found.cells[Place("default", "MR", "random")].test.values()) == [0.8, 0.9]
 
 
+def test_other_systems_have_a_table_of_their_own() -> None:
+    def of_cnn(name: str, *counts: int, vectors: str) -> list[FoldRecord]:
+        more = {"of": "cnn", "vectors": [{"name": vectors}]}
+        return [replace(r, spec=r.spec | more) for r in runs(name, "MR", *counts)]
+
+    default = [
+        replace(r, spec=r.spec | {"vectors": [{"name": "wiki"}]})
+        for r in runs("default", "MR", 80, 84, 82)
+    ]
+    records = [
+        *default,
+        *of_cnn("small", 70, 75, 72, vectors="wiki"),
+        *of_cnn("glove", 71, 76, 73, vectors="glove"),
+    ]
+    found = Ablations(records)
+    overview, _, others = ablation_tables(
+        found, ["MR"], {"small": {"word": 5, "network": {"2": 1000, "6": 1200}}}
+    )
+    assert [row[0].text for row in overview.rows] == ["default"]
+    glove, small = ([cell.text for cell in row] for row in others.rows)
+    assert glove[:3] == ["glove", "–", "MR"]
+    assert glove[-2:] == ["–", "–"]  # it read other vectors
+    assert small[:3] == ["small", "1,200", "MR"]
+    assert small[-2:] == ["−9.67", "−11.10 to −8.23"]
+
+
 def test_nothing_to_show() -> None:
     assert ablation_tables(Ablations([]), ["MR"]) == []
     assert ablation_tables(Ablations(RECORDS), ["SUBJ"]) == []

@@ -169,7 +169,8 @@ def test_an_official_split_has_a_run_for_each_seed() -> None:
 
 def test_short_table() -> None:
     records = [*folds("adasent", "MR", 80, 90), *folds("cbow", "MR", 40, 50)]
-    table = short_table2(Results(records, SYSTEMS, ["MR"]))
+    results = Results(records, SYSTEMS, ["MR"])
+    table = short_table2(results, {})
     assert [texts(table, i) for i in range(3)] == [
         ["MNB", "missing"],
         ["cBoW", "45.0▼"],
@@ -177,6 +178,9 @@ def test_short_table() -> None:
     ]
     assert table.rows[2][0].bold
     assert table.n_missing == 1
+    sized = short_table2(results, {"adasent": {"word": 5, "network": {"2": 1000}}})
+    assert sized.columns == ("", "MR", "parameters")
+    assert [row[-1].text for row in sized.rows] == ["–", "–", "1,000"]
 
 
 def test_runs_of_table3_are_not_mixed_with_those_made_otherwise() -> None:

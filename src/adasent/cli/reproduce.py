@@ -159,6 +159,7 @@ def _compute(
             _run(name, catalog, tasks, variants if name == "ablations" else chosen)
         elif name == "report":
             catalog.add_trees(tasks)
+            catalog.add_sizes(tasks)
         elif name.startswith("fig-"):
             catalog.add_figure(name, compute_figure(name, models, phrases))
 
@@ -222,5 +223,5 @@ def _write_report(catalog: Catalog, out: Path, readme: Path | None) -> None:
     (out / "reproduction.html").write_text(to_html(report), "utf-8")
     say(f"report\t{out / 'reproduction'}.md, .html")
     if readme is not None:
-        fill_readme(readme, short_table2(catalog.results))
+        fill_readme(readme, short_table2(catalog.results, catalog.sizes))
         say(f"table2\t{readme}")

@@ -14,6 +14,7 @@ from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.summary import Summary, summarise
 from adasent.experiments.cells import OURS, Place
 from adasent.experiments.render import Cell, Table
+from adasent.experiments.sizes import Sizes, largest
 from adasent.experiments.wording import BETTER, EMPTY, MISSING, WORSE, interval, signed
 
 #: The variant that all others are compared with.
@@ -31,10 +32,13 @@ class Variant:
     ----------
     dev, test
         Accuracies by fold and seed; of the dev part, that of the setting and epoch chosen there.
+    vectors
+        Names of the word vectors.
     """
 
     dev: dict[Run, float]
     test: dict[Run, float]
+    vectors: tuple[str, ...]
 
     def difference(self, other: Variant) -> Summary | None:
         """Test accuracy of the other less that of this, over runs that both have."""
@@ -64,7 +68,7 @@ class Ablations:
     cells
         Of variants of AdaSent.
     others
-        Of variants of other systems, which are not compared.
+        Of variants of other systems.
     """
 
     def __init__(self, records: Iterable[FoldRecord]) -> None:
@@ -92,9 +96,16 @@ class Ablations:
         )
 
     def difference(self, place: Place) -> Summary | None:
-        """The variant less the default, in test accuracy; None where one of them is missing."""
-        default, variant = self.cells.get(place._replace(system=DEFAULT)), self.cells.get(place)
+        """The variant less the default, in test accuracy; None where one of them is missing.
+
+        Other systems are compared where they read the same vectors.
+        """
+        default = self.cells.get(place._replace(system=DEFAULT))
+        other = self.others.get(place)
+        variant = self.cells.get(place, other)
         if default is None or variant is None or place.system == DEFAULT:
+            return None
+        if other is not None and other.vectors != default.vectors:
             return None
         return default.difference(variant)
 
@@ -106,11 +117,13 @@ def supported(difference: Summary | None) -> bool:
     return difference.low > 0 or difference.high < 0
 
 
-def ablation_tables(found: Ablations, sets: Sequence[str]) -> list[Table]:
+def ablation_tables(
+    found: Ablations, sets: Sequence[str], sizes: Sizes | None = None
+) -> list[Table]:
     """Differences from the default at a glance, and every figure; nothing without records."""
     columns = found.columns(sets)
     tables = [_overview(found, columns), _details(found, columns)] if columns else []
-    return [*tables, _others(found, sets)] if found.others else tables
+    return [*tables, _others(found, sets, sizes or {})] if found.others else tables
 
 
 def _variant(rows: list[FoldRecord]) -> Variant:
@@ -121,6 +134,7 @@ def _variant(rows: list[FoldRecord]) -> Variant:
     return Variant(
         {(row.fold, row.seed): accuracy for row in kept if (accuracy := dev_accuracy(row))},
         {(row.fold, row.seed): row.accuracy for row in kept},
+        tuple(source["name"] for source in last.spec.get("vectors", [])),
     )
 
 
@@ -171,23 +185,28 @@ def _details(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
     return Table("ablations-runs", "Ablations, every figure", head, tuple(rows), notes)
 
 
-def _others(found: Ablations, sets: Sequence[str]) -> Table:
-    rows = [
-        (
-            Cell(place.system),
-            Cell(_column(place.data, place.rule)),
-            Cell(str(len(variant.test))),
-            Cell(f"{100 * statistics.fmean(variant.test.values()):.2f}"),
-        )
-        for place, variant in sorted(found.others.items())
-        if place.data in sets
-    ]
-    head = ("Variant", "Set", "runs", "test")
-    return Table("ablations-others", "Other systems with a change", head, tuple(rows), ())
+def _others(found: Ablations, sets: Sequence[str], sizes: Sizes) -> Table:
+    places = sorted(
+        (place for place in found.others if place.data in sets),
+        key=lambda place: (place.system, sets.index(place.data), place.rule != "random"),
+    )
+    rows = []
+    for place in places:
+        n = largest(sizes, place.system)
+        where = Cell(_column(place.data, place.rule))
+        size = EMPTY if n is None else Cell(f"{n:,}")
+        rows.append((Cell(place.system), size, where, *_figures(found, place)))
+    notes = (
+        "parameters: beside the word vectors, at most. Δ: less AdaSent's default, run by run, "
+        "where both read the same vectors; one setting each.",
+    )
+    head = ("Variant", "parameters", "Set", "runs", "dev", "test", "95 %", "Δ", "95 %")
+    return Table("ablations-others", "Other systems with a change", head, tuple(rows), notes)
 
 
 def _figures(found: Ablations, place: Place) -> tuple[Cell, ...]:
-    variant, difference = found.cells[place], found.difference(place)
+    variant = found.cells.get(place) or found.others[place]
+    difference = found.difference(place)
     test = over_folds(variant.test)
     assert test is not None
     dev = Cell(f"{100 * statistics.fmean(variant.dev.values()):.2f}") if variant.dev else EMPTY

@@ -1,8 +1,8 @@
 """The name of a table or figure and a folder of records in; what there is to show, out.
 
 The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
-(stores of runs), ``figures/NAME.json`` (data of the figures) and ``trees.json`` (how much of each
-set the treebanks hold).
+(stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how much of each set
+the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from adasent.experiments.paper import paper_sets
 from adasent.experiments.refit_table import Refits, refit_tables
 from adasent.experiments.render import Table
 from adasent.experiments.results import Results
+from adasent.experiments.sizes import Sizes, network_sizes
 from adasent.experiments.specs import Experiments, SystemSpec
 from adasent.experiments.store import Store
 from adasent.experiments.table1 import table1
@@ -72,7 +73,7 @@ class Catalog:
         if name == "table3":
             return table3(self.variance, self.robust_systems, self.sets)
         if name == "ablations":
-            return ablation_tables(self.ablations, self.sets)
+            return ablation_tables(self.ablations, self.sets, self.sizes)
         if name == "refit":
             return refit_tables(self.refits, self.networks, self.sets)
         data = self.figure(name)
@@ -152,6 +153,21 @@ class Catalog:
     def trees(self) -> dict[str, dict[str, int]]:
         """Texts of each class whose tree the treebanks hold, by set; empty if not looked for."""
         path = self.root / "trees.json"
+        return _read_json(path) if path.exists() else {}
+
+    def add_sizes(self, tasks: Tasks) -> None:
+        """Count again what the networks learn, for as many classes as the sets have."""
+        n_classes = {len(set(tasks.corpus(data).labels)) for data in self.sets}
+        found = network_sizes(tasks, n_classes)
+        for name, size in self.sizes.items():  # by number of classes: other sets have others
+            if name in found:
+                found[name]["network"] = size["network"] | found[name]["network"]
+        _write_json(self.root / "sizes.json", found)
+
+    @property
+    def sizes(self) -> Sizes:
+        """How many numbers the networks learn; empty if not counted."""
+        path = self.root / "sizes.json"
         return _read_json(path) if path.exists() else {}
 
     @cached_property

@@ -12,6 +12,7 @@ from adasent.experiments.cells import OURS, Place
 from adasent.experiments.paper import paper_accuracy
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.results import Results
+from adasent.experiments.sizes import Sizes, largest
 from adasent.experiments.specs import RULES
 from adasent.experiments.wording import (
     BETTER,
@@ -53,8 +54,8 @@ def table2(results: Results, grouped: Sequence[str]) -> list[Table]:
     return tables
 
 
-def short_table2(results: Results) -> Table:
-    """Our means alone, random folds: for a first page."""
+def short_table2(results: Results, sizes: Sizes) -> Table:
+    """Our means alone, random folds, and how large the networks are: for a first page."""
     rows = []
     for system in results.systems:
         row = [Cell(system.title, bold=system.name == OURS)]
@@ -67,12 +68,18 @@ def short_table2(results: Results) -> Table:
                 if mean is None
                 else Cell(f"{mean:.1f}{mark(test)}", bold=results.is_best(place))
             )
+        if sizes:
+            n_parameters = largest(sizes, system.name)
+            row.append(EMPTY if n_parameters is None else Cell(f"{n_parameters:,}"))
         rows.append(tuple(row))
     n_missing = sum(row.count(MISSING) for row in rows)
     n = len(results.systems) * len(results.sets)
     notes = (_MARKS, *_standing(results), *missing_note(n_missing, n, "cells"))
     title = "Accuracy in percent, mean over the random folds; TREC: official test part, over seeds"
-    return Table("table2-short", title, ("", *results.sets), tuple(rows), notes, n_missing)
+    head = ("", *results.sets, *(["parameters"] if sizes else []))
+    if sizes:
+        notes = (*notes, "parameters: what a network learns beside the word vectors, at most.")
+    return Table("table2-short", title, head, tuple(rows), notes, n_missing)
 
 
 def _cell(results: Results, place: Place) -> Cell:

@@ -137,10 +137,9 @@ class Tasks:
             if protocol.extra_words is not None:
                 common["extra_words"] = protocol.extra_words
             names = plan.vectors(unit)
-            sources = [self._source(name) for name in names]
-            common["vectors"] = sources or None
+            common["vectors"] = [self._source(name) for name in names] or None
             described = [self._described(name) for name in names]
-            defaults |= suited_to(sum(source.dim for source in sources))
+            defaults |= suited_to(self.vector_size(unit))
         trees = None
         if system.trees:
             trees = self._trees(unit.data)
@@ -158,6 +157,10 @@ class Tasks:
             plan.ablations[unit.system].network if unit.table == "ablations" else None,
             unit.table == "refit",
         )
+
+    def vector_size(self, unit: Unit) -> int:
+        """Dimensions of the word vectors that the unit uses, all files together."""
+        return sum(self._source(name).dim for name in self.plan.vectors(unit))
 
     def folds(self, data: str, rule: str) -> list[Fold]:
         """The folds of a set; see :func:`protocol_folds`."""

@@ -29,6 +29,11 @@ from adasent.experiments.table2 import short_table2
 from experiment_cases import made_up
 
 N = 200  # texts of a fold
+SIZES = {
+    "adasent": {"word": 50, "network": {"2": 6_500, "6": 6_600}},
+    "cbow": {"word": 50, "network": {"2": 6_100, "6": 6_200}},
+    "cnn": {"word": 50, "network": {"2": 400_000, "6": 400_100}},
+}
 MODELS = [{"data": "MR", "accuracy": 0.8, "n_test": 10, "n_parameters": 90_000}]
 PART = {"start": 0, "length": 1, "weight": 0.5, "n_ways": 1}
 FIGURES: dict[str, dict[str, Any]] = {
@@ -156,6 +161,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "figures" / f"{name}.json").write_text(json.dumps(values))
     trees = {"MR": {"positive": 5, "negative": 4}, "SUBJ": {"subjective": 3, "objective": 0}}
     (root / "trees.json").write_text(json.dumps(trees))
+    (root / "sizes.json").write_text(json.dumps(SIZES))
     return root
 
 
@@ -190,6 +196,11 @@ def test_short(report: Report) -> None:
     assert "below the paper's figure on 3 of 5 sets" in short
     assert "AdaSent leads cBoW on 5 of 5 sets; the paired tests support it on 5." in short
     assert "AdaSent on MR, AdaSent on CR" in short
+    assert "Highest mean of the 2 networks with at most 100,000 parameters" in short
+    assert (
+        "for AdaSent: AdaSent on MR, CR, SUBJ, MPQA and TREC. Larger than that: CNN (400,100)."
+        in short
+    )
     assert "the systems change by −5.00 points, in the median by −5.00" in short
 
 
@@ -197,7 +208,7 @@ def test_claims_that_hold(report: Report) -> None:
     claims = words(report, "What the paper claims")
     assert "ahead in 25 of 25 pairs of rival and set, supported in 25, the opposite in 0" in claims
     assert "rank 1 of 12 with random folds, rank 1 of 12 with grouped folds | holds" in claims
-    assert "at most 90,000 with the default settings | holds" in claims
+    assert "at most 6,600 with the default settings; CNN 400,100 | holds" in claims
     assert "highest mean on MR, CR, SUBJ and MPQA | holds" in claims
     assert "higher mean in 25 of 25 pairs" in claims
 
@@ -438,10 +449,11 @@ def test_code_and_signs_are_escaped() -> None:
 def test_readme(full: Path, tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text(f"Before.\n\n{BEGIN}\nstale\n{END}\n\nAfter.\n")
-    table = short_table2(Catalog(full, experiments()).results)
+    table = short_table2(Catalog(full, experiments()).results, SIZES)
     fill_readme(path, table)
     once = path.read_text()
     assert "| **AdaSent** | **90.0** |" in once
+    assert "| 6,600 |" in once
     assert "stale" not in once
     assert once.startswith("Before.\n")
     assert once.endswith("\n\nAfter.\n")
@@ -453,7 +465,7 @@ def test_readme(full: Path, tmp_path: Path) -> None:
 def test_readme_without_marks(tmp_path: Path, text: str) -> None:
     path = tmp_path / "README.md"
     path.write_text(text)
-    table = short_table2(Catalog(tmp_path, experiments()).results)
+    table = short_table2(Catalog(tmp_path, experiments()).results, {})
     with pytest.raises(ConfigError, match="once each"):
         fill_readme(path, table)
     assert path.read_text() == text

@@ -15,6 +15,7 @@ from adasent.experiments.catalog import Catalog
 from adasent.experiments.cells import OURS, Place, extra_words
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.report.blocks import Block, Points, Prose, Section
+from adasent.experiments.sizes import size_table
 from adasent.experiments.specs import SystemSpec
 from adasent.experiments.wording import EMPTY, counted, listed, minus
 
@@ -52,6 +53,7 @@ def protocol(catalog: Catalog) -> Section:
         Prose("Everything below was made by one protocol; `experiments/protocol.toml` is it."),
         Points(tuple(points)),
         _settings(catalog),
+        *size_table(catalog.sizes, catalog.systems),
         *catalog.tables("refit"),
     ]
     return Section("Protocol", tuple(blocks))
