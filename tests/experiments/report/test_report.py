@@ -204,6 +204,28 @@ def test_short(report: Report) -> None:
     assert "the systems change by −5.00 points, in the median by −5.00" in short
 
 
+def test_systems_made_as_small(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    counts = {"default": (80, 82, 81), "brnn-as-small": (90, 92, 91), "cnn-as-small": (70, 71, 72)}
+    more = {"brnn-as-small": {"of": "brnn"}, "cnn-as-small": {"of": "cnn"}, "default": {}}
+    for data, step in (("MR", 1), ("CR", 0)):
+        for name, ns in counts.items():
+            for fold, n in enumerate(ns):
+                right = np.arange(100) < (n if step else 50 + 10 * fold)
+                record = made_up(name, data, right, table="ablations", fold=fold, n_folds=3)
+                record = replace(record, spec=record.spec | more[name])
+                store.add(Unit("ablations", name, data, "random", fold, 3, 0), record)
+    small = {name: {"word": 50, "network": {"2": 6_000}} for name in counts}
+    (tmp_path / "sizes.json").write_text(json.dumps(SIZES | small))
+    short = words(report_of(tmp_path), "In short")
+    assert "BRNN made as small as AdaSent, with one setting each: above it on MR and" in short
+    assert "CNN made as small as AdaSent, with one setting each: below it on MR and" in short
+    assert short.count("no different on CR as far as the intervals show.") == 2
+    too_large = {"cnn-as-small": {"word": 50, "network": {"2": 7_000}}}
+    (tmp_path / "sizes.json").write_text(json.dumps(SIZES | small | too_large))
+    assert "CNN made as small" not in words(report_of(tmp_path), "In short")
+
+
 def test_claims_that_hold(report: Report) -> None:
     claims = words(report, "What the paper claims")
     assert "ahead in 25 of 25 pairs of rival and set, supported in 25, the opposite in 0" in claims

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 
+from adasent.experiments.ablation_table import supported
 from adasent.experiments.catalog import Catalog
-from adasent.experiments.cells import OURS
+from adasent.experiments.cells import OURS, Place
 from adasent.experiments.paper import paper, paper_accuracy
 from adasent.experiments.render import Cell, Table
 from adasent.experiments.report.blocks import Points, Prose, Section
@@ -32,6 +33,7 @@ def in_short(catalog: Catalog) -> Section:
         *_against_rivals(catalog),
         *_leaders(catalog),
         *_small_leaders(catalog),
+        *_as_small(catalog),
         *_folds(catalog),
     ]
     return Section("In short", (Points(tuple(found)),))
@@ -159,6 +161,36 @@ def _small_leaders(catalog: Catalog) -> list[str]:
         f"beside the word vectors, the most that the paper gives for AdaSent: {best}. Larger than "
         f"that: {larger}."
     ]
+
+
+def _as_small(catalog: Catalog) -> list[str]:
+    """How larger systems stand to AdaSent when they are made no larger than it."""
+    found, limit = catalog.ablations, largest(catalog.sizes, OURS)
+    lines = []
+    for name, ablation in catalog.plan.ablations.items():
+        n = largest(catalog.sizes, name)
+        if limit is None or n is None or n > limit or ablation.system == OURS:
+            continue
+        places = [Place(name, data, "random") for data in catalog.sets]
+        changes = {
+            place.data: change
+            for place in places
+            if (change := found.difference(place)) is not None
+        }
+        shown = {data: change for data, change in changes.items() if supported(change)}
+        parts = [
+            f"{word} it on {listed(sets)}"
+            for word, sign in (("above", 1), ("below", -1))
+            if (sets := [data for data, change in shown.items() if sign * change.mean > 0])
+        ]
+        if rest := [data for data in changes if data not in shown]:
+            parts.append(f"no different on {listed(rest)} as far as the intervals show")
+        if parts:
+            title = catalog.plan.systems[ablation.system].title
+            lines.append(
+                f"{title} made as small as AdaSent, with one setting each: {listed(parts)}."
+            )
+    return lines
 
 
 def _folds(catalog: Catalog) -> list[str]:
