@@ -58,6 +58,13 @@ class Unseen(NamedTuple):
     n_left_out: int  # of these, the pre-trained vectors have them: more extra words would help
 
 
+class Size(NamedTuple):
+    """How many numbers a network learns: for each word, and beside the words."""
+
+    word: int
+    network: int
+
+
 class Encoded(NamedTuple):
     """Texts ready for a network of any shape."""
 
@@ -389,13 +396,6 @@ def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
     """Fields of a config that are a user's choice; the others follow from the data."""
     given = {f.name for f in fields(SystemConfig)}
     return tuple(f.name for f in fields(config_type) if f.name not in given)
-
-
-class Size(NamedTuple):
-    """How many numbers a network learns: for each word, and beside the words."""
-
-    word: int
-    network: int
 
 
 def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) -> Size:

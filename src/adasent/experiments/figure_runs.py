@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,7 +26,6 @@ from adasent.experiments.paper import paper, paper_sets
 from adasent.experiments.run import Make, registry_make
 from adasent.experiments.specs import Unit
 from adasent.experiments.tasks import Task, Tasks
-from adasent.persistence import tensor_shapes
 from adasent.runtime.predictor import Predictor, load
 
 #: Words of a phrase that is taken apart: more parts than 36 cannot be read off a picture.
@@ -67,24 +65,18 @@ class Models:
         return self._loaded[data]
 
     def facts(self, data: str) -> dict[str, Any]:
-        """Which model it is, how large, and how good on the fold that was left out."""
+        """Which model it is, and how good on the fold that was left out."""
         task, predictor = self.task("adasent", data), self.predictor(data)
         texts, labels = task.part(task.test)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # the audit says it
             predicted = predictor.predict(texts)
-        shapes = tensor_shapes(predictor.network.config)
         return {
             "data": data,
             "fold": task.unit.fold,
             "n_folds": task.unit.n_folds,
             "n_test": len(texts),
             "accuracy": float(np.mean(predicted == np.asarray(labels))),
-            "n_parameters": sum(
-                math.prod(shape)
-                for name, shape in shapes.items()
-                if not name.startswith("embedding.")
-            ),
             "settings": task.settings[0],
             "vectors": [source["name"] for source in task.spec.get("vectors", [])],
         }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from adasent.experiments.cells import OURS
 from adasent.experiments.render import Cell, Table
-from adasent.experiments.specs import SystemSpec, Unit
+from adasent.experiments.specs import SystemSpec
 from adasent.experiments.tasks import Tasks
 from adasent.experiments.wording import MISSING
 from adasent.systems import registry
@@ -21,17 +22,15 @@ def network_sizes(tasks: Tasks, n_classes: Collection[int]) -> Sizes:
     from adasent.neural import network_size
 
     plan = tasks.plan
-    units = [
-        Unit("table2", name, "", "", 0, 1, 0) for name, row in plan.systems.items() if row.vectors
-    ]
-    units += [
-        Unit("ablations", name, "", "", 0, 1, 0)
-        for name, ablation in plan.ablations.items()
-        if ablation.system != "adasent"
-    ]
+    any_unit = {
+        unit.system: unit for table in ("table2", "ablations") for unit in plan.units(table)
+    }
     found: Sizes = {}
-    for unit in units:
-        estimator = registry.make(plan.row(unit).name, **plan.settings(unit)[0])
+    for unit in any_unit.values():
+        system = plan.row(unit)
+        if not system.vectors or (unit.table == "ablations" and system.name == OURS):
+            continue
+        estimator = registry.make(system.name, **plan.settings(unit)[0])
         width = tasks.vector_size(unit)
         counts = {n: network_size(estimator, width, n) for n in sorted(n_classes)}
         found[unit.system] = {

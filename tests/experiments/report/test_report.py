@@ -34,7 +34,7 @@ SIZES = {
     "cbow": {"word": 50, "network": {"2": 6_100, "6": 6_200}},
     "cnn": {"word": 50, "network": {"2": 400_000, "6": 400_100}},
 }
-MODELS = [{"data": "MR", "accuracy": 0.8, "n_test": 10, "n_parameters": 90_000}]
+MODELS = [{"data": "MR", "accuracy": 0.8, "n_test": 10}]
 PART = {"start": 0, "length": 1, "weight": 0.5, "n_ways": 1}
 FIGURES: dict[str, dict[str, Any]] = {
     "fig-belief": {
