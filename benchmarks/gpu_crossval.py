@@ -33,7 +33,7 @@ from adasent.data.derived import vector_file  # noqa: E402
 from adasent.errors import AdaSentWarning  # noqa: E402
 from adasent.evaluation.crossval import UNSAID, cross_validate  # noqa: E402
 from adasent.evaluation.records import FoldRecord, read_records  # noqa: E402
-from adasent.text.vectors import WordVectors, write_vectors  # noqa: E402
+from adasent.vectors.words import WordVectors, write_vectors  # noqa: E402
 from benchmarks.device import Lines  # noqa: E402
 
 DEFAULTS = ROOT / "results" / "defaults"

@@ -28,12 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
     sys.path[0] = str(ROOT)
 
-from adasent.compact import WordTable  # noqa: E402
 from adasent.data import load  # noqa: E402
-from adasent.persistence import tensor_shapes  # noqa: E402
 from adasent.runtime.network import Network  # noqa: E402
 from adasent.runtime.phrases import PhraseCache  # noqa: E402
 from adasent.runtime.threads import blas_threads  # noqa: E402
+from adasent.saving.adasent import tensor_shapes  # noqa: E402
+from adasent.saving.word_table import WordTable  # noqa: E402
 from adasent.systems.config import AdaSentConfig  # noqa: E402
 from adasent.text.batch import n_cells  # noqa: E402
 from adasent.text.encoder import tokenise  # noqa: E402

@@ -17,9 +17,9 @@ if __name__ == "__main__":  # Python then looks in the folder of the script, not
     sys.path[0] = str(ROOT)
 
 from adasent import AdaSentClassifier  # noqa: E402
-from adasent.experiments.tasks import Task, Tasks  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
 from benchmarks.pages import markdown, put_between_marks  # noqa: E402
+from reproduction.tasks import Task, Tasks  # noqa: E402
 
 PAGE = ROOT / "docs" / "vectors.md"
 SETS = ("MPQA", "CR", "TREC", "MR")

@@ -20,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 
 from adasent import AdaSentClassifier
 from adasent.data import fetch_file, held_out, load
-from adasent.text.distill import input_embeddings, vocabulary_words
 from adasent.text.tokenize import words
-from adasent.text.vectors import write_vectors
+from adasent.vectors.distill import input_embeddings, vocabulary_words
+from adasent.vectors.words import write_vectors
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "demo-output"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adasent.estimator import AdaSentClassifier
-    from adasent.runtime.predictor import Predictor, load
+    from adasent.estimators.adasent import AdaSentClassifier
+    from adasent.estimators.predictor import Predictor, load
 
 __version__ = "0.1.0"
 __all__ = ["AdaSentClassifier", "Predictor", "__version__", "load"]
@@ -15,7 +15,7 @@ __all__ = ["AdaSentClassifier", "Predictor", "__version__", "load"]
 def __getattr__(name: str) -> Any:
     # Importing the package must stay fast; prediction needs numpy alone, the estimator torch.
     if name in ("Predictor", "load"):
-        from adasent.runtime import predictor
+        from adasent.estimators import predictor
 
         return getattr(predictor, name)
     if name == "AdaSentClassifier":
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 
         for module in ("torch", "sklearn"):
             require(module, "train", name)
-        from adasent.estimator import AdaSentClassifier
+        from adasent.estimators.adasent import AdaSentClassifier
 
         return AdaSentClassifier
     raise AttributeError(f"module 'adasent' has no attribute {name!r}")

@@ -18,7 +18,7 @@ from adasent.errors import AdaSentWarning
 Run = Callable[..., Result]
 COMMANDS = [
     ["train"], ["evaluate"], ["crossval"], ["predict"], ["systems"],
-    ["data", "list"], ["data", "get"], ["data", "stats"], ["data", "audit"], ["reproduce"],
+    ["data", "list"], ["data", "get"], ["data", "stats"], ["data", "audit"],
     ["vectors", "train"], ["vectors", "distill"], ["vectors", "info"],
 ]  # fmt: skip
 

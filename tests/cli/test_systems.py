@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from adasent import rivals
 from adasent.cli.systems import ABOUT
 from adasent.data import parses
 from adasent.data.span_parser import N_ROWS, SpanParser
 from adasent.data.trees import Treebank, parse_trees
+from adasent.estimators import rivals
+from adasent.estimators.counts import MNBClassifier
+from adasent.estimators.registry import SYSTEMS, find, load_system
 from adasent.evaluation.records import read_records
-from adasent.systems.nb import MNBClassifier
-from adasent.systems.registry import SYSTEMS, find, load_system
 from adasent.training.progress import ProgressBar
 
 Run = Callable[..., Result]

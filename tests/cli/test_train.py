@@ -16,7 +16,7 @@ import pytest
 from typer.testing import Result
 
 from adasent import AdaSentClassifier
-from adasent.text.vectors import WordVectors, write_vectors
+from adasent.vectors.words import WordVectors, write_vectors
 
 Run = Callable[..., Result]
 Settings = Callable[..., list[str]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from adasent.text.vectors import WordVectors, read_vectors, write_vectors
+from adasent.vectors.words import WordVectors, read_vectors, write_vectors
 
 Run = Callable[..., Result]
 
@@ -75,8 +75,8 @@ def test_distill_takes_the_words_in_turns(
         return WordVectors(["good", "the"], np.ones((2, size)))
 
     monkeypatch.setattr("adasent.data.fetch_file", lambda name, progress: f"wheel of {name}")
-    monkeypatch.setattr("adasent.text.distill.distill_words", distill)
-    monkeypatch.setattr("adasent.text.distill.vocabulary_words", lambda _: ["the", "of", "to"])
+    monkeypatch.setattr("adasent.vectors.distill.distill_words", distill)
+    monkeypatch.setattr("adasent.vectors.distill.vocabulary_words", lambda _: ["the", "of", "to"])
     out = tmp_path / "v.bin"
     result = run("vectors", "distill", texts, "--out", out, "--size", 3)
     assert result.exit_code == 0, result.stderr

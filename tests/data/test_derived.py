@@ -11,7 +11,7 @@ from adasent.data import derived
 from adasent.data.derived import MADE, vector_digest, vector_file, vector_names
 from adasent.data.registry import describe
 from adasent.errors import VectorsError
-from adasent.text.vectors import WordVectors, read_vectors, write_vectors
+from adasent.vectors.words import WordVectors, read_vectors, write_vectors
 
 
 def test_names() -> None:
@@ -44,8 +44,8 @@ def test_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     write_vectors(tmp_path / "glove-100d", WordVectors(["b"], np.ones((1, 2))))
     monkeypatch.setattr(derived, "cache_dir", lambda: tmp_path)
     monkeypatch.setattr(derived, "fetch_file", lambda name: tmp_path / name)
-    monkeypatch.setattr("adasent.text.distill.distill_words", distill)
-    monkeypatch.setattr("adasent.text.distill.vocabulary_words", lambda wheel: ["a"])
+    monkeypatch.setattr("adasent.vectors.distill.distill_words", distill)
+    monkeypatch.setattr("adasent.vectors.distill.vocabulary_words", lambda wheel: ["a"])
     first = vector_file("minilm-256d")
     assert read_vectors(first).dim == 256
     assert vector_file("minilm-256d") == first

@@ -19,7 +19,7 @@ from adasent.errors import AdaSentWarning, ConfigError, DataError
 from adasent.evaluation import crossval
 from adasent.evaluation.crossval import cross_validate, make_folds
 from adasent.evaluation.records import append_record, read_records
-from adasent.text.vectors import WordVectors, write_vectors
+from adasent.vectors.words import WordVectors, write_vectors
 
 RESULTS = Path(__file__).parents[2] / "results" / "defaults"
 TINY: dict[str, Any] = {"hidden_size": 8, "classifier_size": 8, "vector_size": 8, "epochs": 2}
@@ -156,7 +156,7 @@ def test_folds_finished_before_an_interrupt_are_kept(
             estimator.fit(*part)
         estimators[1].history_.interrupted = True
 
-    monkeypatch.setattr("adasent.neural.fit_together", cut_short)
+    monkeypatch.setattr("adasent.estimators.neural.fit_together", cut_short)
     out = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         next(cross_validate(corpus, TINY, n_folds=3, out=out, stack=3))

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from adasent import AdaSentClassifier, Predictor
-from adasent.compact import WordTable
 from adasent.explain import explain
 from adasent.explain.credit import NEAR
 from adasent.explain.ends import LEAST, MOST, NOTHING
@@ -18,6 +17,7 @@ from adasent.explain.explanation import Explanation
 from adasent.explain.gradients import KINK
 from adasent.nn import consensus
 from adasent.runtime.network import Network
+from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 from adasent.text.encoder import TextEncoder

@@ -64,7 +64,9 @@ def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(profiles, "CHUNK", 3)
     for name, (_, rows) in profile(predictor, texts, labels).tables.items():
         for row, other in zip(rows, whole.tables[name][1], strict=True):
-            assert row == pytest.approx(other) if name != "phrases" else row[:4] == other[:4]
+            # Units are float32, and rows of a product are rounded by their position.
+            near = pytest.approx(other, rel=1e-4, abs=1e-5)
+            assert row == near if name != "phrases" else row[:4] == other[:4]
 
 
 @pytest.mark.parametrize(

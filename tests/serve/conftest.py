@@ -12,9 +12,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import adasent
-from adasent.compact import WordTable
-from adasent.persistence import SavedModel, write_model
-from adasent.runtime.predictor import Predictor
+from adasent.estimators.predictor import Predictor
+from adasent.saving.adasent import SavedModel, write_model
+from adasent.saving.word_table import WordTable
 from adasent.serve.app import create_app
 from adasent.serve.limits import Limits
 from adasent.serve.server import Server, address, listen

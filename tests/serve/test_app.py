@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from adasent.errors import AdaSentError
+from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
-from adasent.runtime.predictor import Predictor
 from adasent.serve.limits import Limits
 
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from adasent.runtime.predictor import Predictor
+from adasent.estimators.predictor import Predictor
 from adasent.serve.app import create_app
 from adasent.serve.limits import Gate, Limits, Refused
 from adasent.serve.requests import read_texts, texts_model

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from adasent.estimators.predictor import Predictor
 from adasent.runtime.network import Network
-from adasent.runtime.predictor import Predictor
 from adasent.serve import server
 from adasent.serve.server import address, is_loopback, listen, serve
 

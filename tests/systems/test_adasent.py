@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from adasent.nn import Noise
-from adasent.persistence import tensor_shapes
+from adasent.saving.adasent import tensor_shapes
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 

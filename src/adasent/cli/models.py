@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adasent.errors import AdaSentWarning, ConfigError, ModelFormatError
-from adasent.systems.registry import SYSTEMS, load_system
+from adasent.estimators.registry import SYSTEMS, load_system
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ def open_adasent(folder: Path, command: str) -> Predictor:
 
 def _system(folder: Path) -> str:
     """The system that a folder names; else AdaSent, whose loader says what is wrong with it."""
-    from adasent.model_folder import CONFIG, read_object
+    from adasent.saving.folder import CONFIG, read_object
 
     try:
         system = read_object(folder, CONFIG).get("system")

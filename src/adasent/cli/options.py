@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from adasent.errors import ConfigError, nearest
-from adasent.presets import preset
-from adasent.systems.registry import find
+from adasent.estimators.presets import preset
+from adasent.estimators.registry import find
 
 Data = Annotated[
     str,

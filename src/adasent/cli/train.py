@@ -91,8 +91,8 @@ def train(
     checkpoint = _prepare(out, resume=by_epochs and resume is not False, force=force)
     corpus, part = _training_part(data, text, label, encoding)
     given, held = _validation(validation, text, label, encoding)
-    from adasent.systems.registry import make
-    from adasent.text.vectors import read_vectors
+    from adasent.estimators.registry import make
+    from adasent.vectors.words import read_vectors
 
     sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
     given |= {"tokenizer": tokenizer, "random_state": seed}
@@ -132,7 +132,7 @@ def _check_nothing_unfinished(out: Path, system: str, force: bool) -> None:
 
 def _prepare(out: Path, *, resume: bool, force: bool) -> Path:
     """Check that DIR may be written, before any work; the folder for checkpoints in it."""
-    from adasent.persistence import CONFIG, TENSORS
+    from adasent.saving.adasent import CONFIG, TENSORS
 
     checkpoint = out / CHECKPOINT
     if out.exists() and not out.is_dir():

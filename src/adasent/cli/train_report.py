@@ -11,7 +11,7 @@ from adasent.cli.options import command
 
 if TYPE_CHECKING:
     from adasent.data import Corpus
-    from adasent.text.vectors import WordVectors
+    from adasent.vectors.words import WordVectors
 
 #: Share of words that were left out of a model, from which on it is told how to keep them.
 WORTH_SAYING = 0.01
@@ -89,7 +89,7 @@ def _size(folder: Path) -> str:
 
 
 def _coverage(clf: Any, corpus: Corpus, sources: list[WordVectors]) -> str:
-    from adasent.text.vectors import coverage
+    from adasent.vectors.words import coverage
 
     if not sources:
         return "none, random start; see adasent vectors --help"

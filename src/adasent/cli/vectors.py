@@ -13,7 +13,7 @@ from adasent.cli.console import console, progress, say
 from adasent.cli.options import Encoding, Text, TokenizerName, command, new_file, vector_files
 
 if TYPE_CHECKING:
-    from adasent.text.vectors import WordVectors
+    from adasent.vectors.words import WordVectors
 
 app = typer.Typer(no_args_is_help=True, help="Word vectors: train, distil, inspect.")
 
@@ -53,8 +53,8 @@ def train_vectors(
     Example:
       adasent vectors train enwiki.txt.gz --out wiki.bin.gz --size 50 --threads 2
     """
-    from adasent.text.train_vectors import train_word2vec
-    from adasent.text.vectors import write_vectors
+    from adasent.vectors.train import train_word2vec
+    from adasent.vectors.words import write_vectors
 
     new_file(out, force)
     err = console(stderr=True)
@@ -123,8 +123,8 @@ def distill(
       adasent vectors distill snippets --out minilm.bin.gz
     """
     from adasent.data import fetch_file
-    from adasent.text.distill import distill_words, vocabulary_words
-    from adasent.text.vectors import write_vectors
+    from adasent.vectors.distill import distill_words, vocabulary_words
+    from adasent.vectors.words import write_vectors
 
     new_file(out, force)
     counts: Counter[str] = Counter()
@@ -180,8 +180,8 @@ def info(
     Example:
       adasent vectors info wiki-50d --coverage TREC --near good
     """
-    from adasent.text.vectors import coverage as measure
-    from adasent.text.vectors import read_vectors
+    from adasent.vectors.words import coverage as measure
+    from adasent.vectors.words import read_vectors
 
     [path] = vector_files([file]).values()
     vectors = read_vectors(path)

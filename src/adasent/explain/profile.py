@@ -19,11 +19,11 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
+from adasent.estimators.predictor import Predictor
 from adasent.explain.explainer import explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles
-from adasent.runtime.predictor import Predictor
 
 #: Words of a phrase, or levels, that are counted together: name, first, last.
 BANDS = (("1", 1, 1), ("2", 2, 2), ("3-4", 3, 4), ("5-8", 5, 8), ("9+", 9, 10**9))

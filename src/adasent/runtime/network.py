@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from adasent.compact import WordTable
 from adasent.errors import AdaSentError
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.consensus import beliefs, consensus
@@ -16,6 +15,7 @@ from adasent.runtime.phrases import PhraseCache, Phrases
 from adasent.runtime.pyramid import Compiler, Composition, Scratch, climb, pool_levels
 from adasent.runtime.trace import Trace
 from adasent.runtime.words import Words
+from adasent.saving.word_table import WordTable
 from adasent.systems.config import AdaSentConfig
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adasent.compact import WordTable
 from adasent.runtime.arrays import Floats, Ints
+from adasent.saving.word_table import WordTable
 
 
 class Words:

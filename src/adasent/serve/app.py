@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from adasent import __version__
-from adasent.runtime.predictor import Predictor
+from adasent.estimators.predictor import Predictor
 from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Task
 from adasent.serve.instrument import Instrument

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
-from adasent.systems.config import check_range
+from adasent.checks import check_range
 
 
 class Refused(Exception):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
-from adasent.runtime.predictor import Predictor
+from adasent.estimators.predictor import Predictor
 from adasent.runtime.threads import blas_threads
 from adasent.serve.app import Service, Stopping, create_app
 from adasent.serve.limits import Limits

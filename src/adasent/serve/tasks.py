@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adasent.errors import AdaSentWarning
+from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
 from adasent.runtime.arrays import Ints
-from adasent.runtime.predictor import Predictor
 from adasent.serve.limits import Refused
 from adasent.text.tokenize import run_tokenizer
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from adasent.checks import check_choice, check_range
 from adasent.nn import LevelClassifier, Noise
 from adasent.systems.base import (
     System,
@@ -15,7 +16,6 @@ from adasent.systems.base import (
     pool_words,
     take_words,
 )
-from adasent.systems.config import check_choice, check_range
 
 
 @dataclass(frozen=True)

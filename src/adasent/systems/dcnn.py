@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from adasent.checks import check_range
 from adasent.nn import LevelClassifier, Noise
 from adasent.systems.base import (
     System,
@@ -16,7 +17,6 @@ from adasent.systems.base import (
     classify_sentences,
     take_words,
 )
-from adasent.systems.config import check_range
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adasent.checks import check_choice, check_range
 from adasent.nn import GatedComposition, LevelClassifier, Noise, Projection
 from adasent.systems.base import (
     System,
@@ -15,7 +16,6 @@ from adasent.systems.base import (
     classify_sentences,
     take_words,
 )
-from adasent.systems.config import check_choice, check_range
 
 
 @dataclass(frozen=True)

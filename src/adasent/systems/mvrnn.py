@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from adasent.checks import check_range
 from adasent.errors import ConfigError
 from adasent.nn import LevelClassifier, Noise, Projection, WordEmbedding
 from adasent.nn.linear import apply_linear
@@ -26,7 +27,6 @@ from adasent.systems.base import (
     exists,
     take_words,
 )
-from adasent.systems.config import check_range
 from adasent.systems.trees import put, take_children, tree_levels, with_spare_place
 
 

@@ -20,10 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from adasent.checks import check_range
 from adasent.nn import LevelClassifier, Noise, Projection
 from adasent.nn.linear import apply_linear
 from adasent.systems.base import System, SystemConfig, classify_sentences, exists, take_words
-from adasent.systems.config import check_range
 from adasent.systems.trees import put, take, take_children, tree_levels, with_spare_place
 
 

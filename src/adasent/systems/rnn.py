@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from adasent.checks import check_range
 from adasent.nn import LevelClassifier, Noise
 from adasent.nn.linear import apply_linear
 from adasent.systems.base import (
@@ -18,7 +19,6 @@ from adasent.systems.base import (
     pool_words,
     take_words,
 )
-from adasent.systems.config import check_range
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adasent.systems.config import JsonConfig, check_choice, check_range
+from adasent.checks import JsonConfig, check_choice, check_range
 
 #: Word vectors of fewer dimensions are small.
 SMALL_VECTORS = 150

@@ -1,0 +1,1 @@
+"""The paper's evaluation, reproduced with the library: protocol, tables, figures, report."""

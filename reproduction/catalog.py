@@ -1,0 +1,201 @@
+"""The name of a table or figure and a folder of records in; what there is to show, out.
+
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
+(stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how much of each set
+the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from adasent.data.audit import Audit, audit
+from adasent.data.parses import treebank
+from adasent.errors import DataError
+from adasent.evaluation.records import FoldRecord
+from adasent.text.tokenize import get_tokenizer
+from reproduction.ablation_table import Ablations, ablation_tables
+from reproduction.cells import Variance, variance
+from reproduction.figure_tables import figure_tables
+from reproduction.figures import FIGURES, check_figure
+from reproduction.paper import paper_sets
+from reproduction.refit_table import Refits, refit_tables
+from reproduction.render import Table
+from reproduction.results import Results
+from reproduction.sizes import Sizes, network_sizes
+from reproduction.specs import Experiments, SystemSpec
+from reproduction.store import Store
+from reproduction.table1 import table1
+from reproduction.table2 import table2
+from reproduction.table3 import table3
+from reproduction.tasks import Tasks
+
+#: Tables that are stores of runs.
+STORES = ("table2", "table3", "ablations", "refit")
+NAMES = ("table1", *STORES, *FIGURES)
+
+
+class Catalog:
+    """What a folder of records has to show.
+
+    Parameters
+    ----------
+    sets, systems
+        Columns and rows to keep; None keeps all.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        plan: Experiments,
+        sets: Sequence[str] | None = None,
+        systems: Sequence[str] | None = None,
+    ) -> None:
+        self.root = Path(root)
+        self.plan = plan
+        self.store = Store(root)
+        self.sets = paper_sets() if sets is None else tuple(sets)
+        chosen = plan.systems.values() if systems is None else map(plan.system, systems)
+        self.systems: list[SystemSpec] = list(chosen)
+
+    def tables(self, name: str) -> list[Table]:
+        """The tables of a name; of a figure, what it shows in words, or nothing without data."""
+        if name == "table1":
+            return table1(self.audits, self.sets)
+        if name == "table2":
+            return table2(self.results, self.plan.protocol.grouped)
+        if name == "table3":
+            return table3(self.variance, self.robust_systems, self.sets)
+        if name == "ablations":
+            return ablation_tables(self.ablations, self.sets, self.sizes)
+        if name == "refit":
+            return refit_tables(self.refits, self.networks, self.sets)
+        data = self.figure(name)
+        return [] if data is None else figure_tables(data)
+
+    @property
+    def robust_systems(self) -> list[SystemSpec]:
+        """Rows of Table 3."""
+        return [system for system in self.systems if system.table3]
+
+    @property
+    def networks(self) -> list[SystemSpec]:
+        """The systems that are trained by epochs."""
+        return [system for system in self.systems if system.vectors]
+
+    @cached_property
+    def refits(self) -> Refits:
+        """What training again on both parts changes."""
+        return Refits(self.records["refit"])
+
+    @cached_property
+    def results(self) -> Results:
+        """Table 2."""
+        return Results(self.records["table2"], self.systems, self.sets)
+
+    @cached_property
+    def variance(self) -> Variance:
+        """Table 3."""
+        return variance(self.records["table3"], self.plan.protocol.n_draws)
+
+    @cached_property
+    def ablations(self) -> Ablations:
+        """What the parts of AdaSent are worth."""
+        return Ablations(self.records["ablations"])
+
+    @cached_property
+    def records(self) -> dict[str, list[FoldRecord]]:
+        """Every run by its table."""
+        return {name: self.store.records(name) for name in STORES}
+
+    def figure(self, name: str) -> dict[str, Any] | None:
+        """The data of a figure; None where it has not been computed."""
+        path = self._figure_path(name)
+        return dict(check_figure(name, _read_json(path))) if path.exists() else None
+
+    def add_figure(self, name: str, data: dict[str, Any]) -> None:
+        """Keep the data of a figure in place of what was there."""
+        _write_json(self._figure_path(name), data)
+
+    def add_audits(self, tasks: Tasks) -> None:
+        """Look at the sets again."""
+        protocol = self.plan.protocol
+        for data in self.sets:
+            found = audit(
+                tasks.corpus(data),
+                tokenizer=protocol.tokenizer,
+                n_folds=protocol.n_folds,
+                seed=protocol.fold_seed,
+            )
+            _write_json(self._audit_path(data), found.to_dict())
+
+    def add_trees(self, tasks: Tasks) -> None:
+        """Look again for the texts of the sets in the treebanks."""
+        tokenizer = get_tokenizer(self.plan.protocol.tokenizer)
+        found = dict(self.trees)
+        for data in self.sets:
+            corpus = tasks.corpus(data)
+            counts = Counter(
+                str(label)
+                for text, label in zip(corpus.texts, corpus.labels, strict=True)
+                if treebank().heights(text, tokenizer(text)) is not None
+            )
+            found[data] = {label: counts[label] for label in map(str, dict.fromkeys(corpus.labels))}
+        _write_json(self.root / "trees.json", found)
+
+    @property
+    def trees(self) -> dict[str, dict[str, int]]:
+        """Texts of each class whose tree the treebanks hold, by set; empty if not looked for."""
+        path = self.root / "trees.json"
+        return _read_json(path) if path.exists() else {}
+
+    def add_sizes(self, tasks: Tasks) -> None:
+        """Count again what the networks learn, for as many classes as the sets have."""
+        n_classes = {len(set(tasks.corpus(data).labels)) for data in self.sets}
+        found = network_sizes(tasks, n_classes)
+        for name, size in self.sizes.items():  # by number of classes: other sets have others
+            if name in found:
+                found[name]["network"] = size["network"] | found[name]["network"]
+        _write_json(self.root / "sizes.json", found)
+
+    @property
+    def sizes(self) -> Sizes:
+        """How many numbers the networks learn; empty if not counted."""
+        path = self.root / "sizes.json"
+        return _read_json(path) if path.exists() else {}
+
+    @cached_property
+    def audits(self) -> dict[str, Audit]:
+        """What was found in the sets."""
+        paths = {data: self._audit_path(data) for data in self.sets}
+        return {
+            data: Audit.from_dict(_read_json(path)) for data, path in paths.items() if path.exists()
+        }
+
+    def _audit_path(self, data: str) -> Path:
+        return self.root / "table1" / f"{data}.json"
+
+    def _figure_path(self, name: str) -> Path:
+        return self.root / "figures" / f"{name}.json"
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON ({error}); compute it again") from error
+
+
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(values, separators=(",", ":"), ensure_ascii=False) + "\n"
+    # Beside it first: a kill never leaves half a file under the name.
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)

@@ -1,0 +1,82 @@
+"""Numbers in, the words and signs that stand for them in every table, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adasent.evaluation.significance import Comparison
+from adasent.evaluation.summary import Summary
+from reproduction.render import Cell
+
+MISSING = Cell("missing")
+EMPTY = Cell("–")
+BETTER, WORSE = "▲", "▼"
+
+
+def cells(*values: object) -> tuple[Cell, ...]:
+    """Plain cells of anything."""
+    return tuple(Cell(str(value)) for value in values)
+
+
+def columns(sets: Sequence[str]) -> tuple[str, ...]:
+    """The head of a table with the paper's figure and ours for each set."""
+    return ("Model", *(f"{data} {whose}" for data in sets for whose in ("paper", "ours")))
+
+
+def mean_and_sd(summary: Summary, digits: int = 1) -> str:
+    """``79.6 ± 1.1`` in percent; of a single score only the mean."""
+    spread = "" if summary.sd is None else f" ± {100 * summary.sd:.{digits}f}"
+    return f"{100 * summary.mean:.{digits}f}{spread}"
+
+
+def mark(test: Comparison | None) -> str:
+    """How a system stands to AdaSent, where both tests support it."""
+    if test is None or not test.supported:
+        return ""
+    return WORSE if test.bootstrap.difference > 0 else BETTER
+
+
+def interval(low: float | None, high: float | None) -> Cell:
+    """``−0.12 to 1.30`` in percent."""
+    if low is None or high is None:
+        return EMPTY
+    return Cell(minus(f"{100 * low:.2f} to {100 * high:.2f}"))
+
+
+def signed(share: float) -> str:
+    """A difference of shares in percent, with its sign."""
+    return minus(f"{100 * share:+.2f}")
+
+
+def minus(text: str) -> str:
+    """With real minus signs for hyphens."""
+    return text.replace("-", "−")
+
+
+def p_value(p: float) -> str:
+    """Four digits; below that only that it is."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def missing_note(n_missing: int, n: int, what: str) -> list[str]:
+    """A sentence on what has no records, if anything."""
+    return [f"{n_missing} of {n} {what} have no or not all records."] if n_missing else []
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``; ``none`` of nothing."""
+    if not words:
+        return "none"
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 set``, ``2,000 sets``."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def span(values: Sequence[float], digits: int = 1) -> str:
+    """``0.3 to 1.2``, or the one value if they look alike."""
+    low, high = (minus(f"{value:.{digits}f}") for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"

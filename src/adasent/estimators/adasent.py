@@ -1,0 +1,256 @@
+"""``AdaSentClassifier``: scikit-learn's contract over texts, from strings to labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+
+from adasent.errors import ModelFormatError
+from adasent.estimators.neural import NeuralClassifier, VectorSource, _n_threads, network_settings
+from adasent.estimators.predictor import Predictor, encoder_of
+from adasent.runtime.network import Network
+from adasent.runtime.threads import blas_threads
+from adasent.saving.adasent import TRAINING, SavedModel, read_model, write_model
+from adasent.saving.word_table import WordTable
+from adasent.systems.adasent import AdaSent
+from adasent.systems.config import AdaSentConfig
+from adasent.text.tokenize import Tokenizer, tokenizer_name
+from adasent.training.config import TrainingConfig
+from adasent.training.history import History
+
+if TYPE_CHECKING:
+    from adasent.explain import Explanation
+
+
+class AdaSentClassifier(NeuralClassifier):
+    """Classify short texts by a consensus over phrase scales.
+
+    Parameters
+    ----------
+    vectors
+        Pre-trained word vectors: a file, the name of a registered set, ``WordVectors``, gensim's
+        ``KeyedVectors``, or a list of these, used side by side. None starts from random vectors.
+    vector_size
+        d, when ``vectors`` is None.
+    extra_words
+        How many of the most frequent pre-trained words to keep beside the training words, so
+        that words unseen in training have their vector at prediction.
+    tokenizer
+        ``words``, ``kim`` or a callable from a string to a list of strings.
+    min_count
+        Training words rarer than this are unknown words.
+    max_words
+        Longer texts are cut there, with a warning. Cost grows with the square of the length.
+    hidden_size, pooling, activation, local_gate, level_gate, level_norm, classifier_size, \
+gate_size, copy_bias
+        The network; see :class:`adasent.systems.config.AdaSentConfig`.
+    optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
+fine_tune, epochs, batch_size, patience
+        Training; see :class:`adasent.training.config.TrainingConfig`. A learning rate or vector
+        dropout of None is chosen by the dimensions of the word vectors
+        (:func:`adasent.training.config.suited_to`).
+    validation_fraction
+        Share of the training texts held back to choose the epoch; 0 trains all epochs on all.
+    class_weight
+        None, ``balanced`` or a mapping from label to weight.
+    checkpoint
+        Folder that keeps the state after each epoch. A run that was killed goes on from there
+        when ``fit`` is called again with the same data and settings. None keeps nothing.
+    random_state
+        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
+    n_jobs
+        Threads for training and prediction; None is 1. More help a little on an idle machine and
+        hurt much on a busy one, and the last bits of a result depend on their number.
+    verbose
+        1 shows progress on standard error.
+
+    Attributes
+    ----------
+    classes_
+        The labels, in the order of the columns of ``predict_proba``.
+    history_
+        One row an epoch.
+    vocabulary_
+        The words the model knows.
+    model_
+        The network.
+    """
+
+    system = "adasent"
+    network_type = AdaSent
+    config_type = AdaSentConfig
+
+    def __init__(
+        self,
+        *,
+        vectors: VectorSource | Sequence[VectorSource] | None = None,
+        vector_size: int = 50,
+        extra_words: int = 30_000,
+        tokenizer: str | Tokenizer = "words",
+        min_count: int = 1,
+        max_words: int = 2000,
+        hidden_size: int = 100,
+        pooling: str = "max",
+        activation: str = "tanh",
+        local_gate: str = "softmax",
+        level_gate: str = "softmax",
+        level_norm: bool = True,
+        classifier_size: int = 100,
+        gate_size: int = 20,
+        copy_bias: float = 4.0,
+        optimizer: str = "adam",
+        learning_rate: float | None = None,
+        penalty: float = 1e-4,
+        clip_norm: float = 5.0,
+        word_dropout: float = 0.1,
+        vector_dropout: float | None = None,
+        dropout: float = 0.3,
+        fine_tune: bool = True,
+        epochs: int = 30,
+        batch_size: int = 50,
+        patience: int = 10,
+        validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.vectors = vectors
+        self.vector_size = vector_size
+        self.extra_words = extra_words
+        self.tokenizer = tokenizer
+        self.min_count = min_count
+        self.max_words = max_words
+        self.hidden_size = hidden_size
+        self.pooling = pooling
+        self.activation = activation
+        self.local_gate = local_gate
+        self.level_gate = level_gate
+        self.level_norm = level_norm
+        self.classifier_size = classifier_size
+        self.gate_size = gate_size
+        self.copy_bias = copy_bias
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.penalty = penalty
+        self.clip_norm = clip_norm
+        self.word_dropout = word_dropout
+        self.vector_dropout = vector_dropout
+        self.dropout = dropout
+        self.fine_tune = fine_tune
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- prediction ----------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``.
+
+        They come from the numpy runtime, as those of ``adasent.load`` do.
+        """
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
+        with blas_threads(_n_threads(self.n_jobs)):
+            return predictor.predict_proba(X)
+
+    def explain(self, X: Any, *, exact: bool = False) -> Explanation | list[Explanation]:
+        """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        config, table, tensors = self._weights()
+        # Copies: parts of an explanation are found late, and the network may be trained on.
+        network = Network(config, table, {name: one.copy() for name, one in tensors.items()})
+        predictor = Predictor(network, self.encoder_, self.classes_)
+        with blas_threads(_n_threads(self.n_jobs)):
+            found: Explanation | list[Explanation] = predictor.explain(X, exact=exact)
+        return found
+
+    @cached_property
+    def model_(self) -> AdaSent:
+        """The network in torch; of a loaded model it is built when it is first asked for."""
+        self._check_fitted("call fit, or AdaSentClassifier.load")
+        saved = self._saved
+        trained, fixed = saved.table.unpack()
+        tensors = saved.tensors | {"embedding.trained": trained, "embedding.fixed": fixed}
+        model = AdaSent(saved.config)
+        model.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+        return model.eval()
+
+    def _weights(self) -> tuple[AdaSentConfig, WordTable, dict[str, np.ndarray]]:
+        """Shape, word table and other tensors of the network as they are now."""
+        if "model_" not in vars(self):
+            return self._saved.config, self._saved.table, self._saved.tensors
+        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
+        table = WordTable.wide(tensors.pop("embedding.trained"), tensors.pop("embedding.fixed"))
+        return self.model_.config, table, tensors
+
+    # -- saving --------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder; see ``docs/format.md``."""
+        self._check_fitted("call fit before save")
+        config, table, tensors = self._weights()
+        write_model(
+            folder,
+            SavedModel(
+                config,
+                self.vocabulary_,
+                self.classes_,
+                tokenizer_name(self.encoder_.tokenizer),
+                self.encoder_.max_words,
+                table,
+                tensors,
+                self.training_,
+            ),
+        )
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
+        """Read a saved model.
+
+        Parameters
+        ----------
+        tokenizer
+            The callable the model was trained with, needed only if it was not a named one.
+        """
+        saved = read_model(folder)
+        encoder = encoder_of(saved, tokenizer)
+        network = saved.config.to_dict()
+        known = {name: network[name] for name in network_settings(AdaSentConfig)}
+        try:
+            settings = saved.training.get("settings", {})
+            names = [f.name for f in fields(TrainingConfig) if f.name in settings]
+            known |= TrainingConfig(**{name: settings[name] for name in names}).to_dict()
+            history = History.from_dict(saved.training.get("history", History().to_dict()))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ModelFormatError(
+                f"{Path(folder) / TRAINING}: settings or history cannot be read: {error}"
+            ) from error
+        clf = cls(
+            **known,
+            vector_size=saved.config.vector_size,
+            tokenizer=tokenizer or saved.tokenizer,
+            max_words=saved.max_words,
+            random_state=saved.training.get("seed", 0),
+        )
+        clf.classes_ = saved.classes
+        clf.vocabulary_ = saved.vocabulary
+        clf.encoder_ = encoder
+        clf._saved = saved
+        clf.training_ = saved.training
+        clf.history_ = history
+        return clf

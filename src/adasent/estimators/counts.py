@@ -1,0 +1,328 @@
+"""MNB and NB-SVM of Wang & Manning (2012): n-grams that a text has in, linear scores out.
+
+Both rest on the log-count ratio of an n-gram, how much likelier it is in texts of one class than in
+the others. MNB adds the ratios up; NB-SVM scales the features of a linear SVM by them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.svm import LinearSVC
+
+from adasent.checks import check_range
+from adasent.errors import AdaSentWarning, ModelFormatError
+from adasent.estimators.shallow import (
+    Examples,
+    Settings,
+    ShallowClassifier,
+    TextModel,
+    Tokens,
+    as_saved,
+    check_whole,
+)
+from adasent.saving.systems import SavedSystem
+from adasent.text.tokenize import Tokenizer
+
+Ngram = tuple[str, ...]
+
+#: Rounds of the SVM's solver; the benchmarks take a few dozen.
+_MAX_ITER = 10_000
+
+
+@dataclass(frozen=True)
+class MNBConfig(Settings):
+    """Settings of MNB.
+
+    Attributes
+    ----------
+    max_ngram
+        Longest n-gram; 2 is words and pairs of neighbours.
+    alpha
+        Added to every count.
+    """
+
+    max_ngram: int = 2
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole("max_ngram", self.max_ngram, 1, 5)
+        check_range("alpha", self.alpha, 1e-6, 1e6)
+
+
+@dataclass(frozen=True)
+class NBSVMConfig(MNBConfig):
+    """Settings of NB-SVM.
+
+    Attributes
+    ----------
+    beta
+        Share of the SVM in the interpolation with MNB: 1 is the SVM alone, 0 naive Bayes
+        without its prior.
+    C
+        Price of the squared hinge loss, against the squared norm of the weights.
+    """
+
+    beta: float = 0.25
+    C: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("beta", self.beta, 0, 1)
+        check_range("C", self.C, 1e-6, 1e6)
+
+
+class NgramModel(TextModel):
+    """A linear score for each class over the n-grams that a text has.
+
+    Parameters
+    ----------
+    ngrams
+        n-gram -> its column of ``coef``.
+    coef
+        (C, V) weights.
+    intercept
+        (C,) added to the scores.
+    log_prior
+        (C,) scores of a text that has none of the n-grams.
+    """
+
+    def __init__(
+        self,
+        ngrams: Mapping[Ngram, int],
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        log_prior: np.ndarray,
+    ) -> None:
+        self.ngrams = ngrams
+        self.coef, self.intercept, self.log_prior = as_saved(coef, intercept, log_prior)
+        self._vectorizer = _vectorizer(max(map(len, ngrams)), ngrams)
+
+    def scores(self, tokens: Tokens) -> np.ndarray:
+        """(N, C) log probabilities, each row up to a constant."""
+        present = self._vectorizer.transform(tokens)  # (N, V)
+        scores: np.ndarray = present @ self.coef.T + self.intercept
+        scores[present.getnnz(axis=1) == 0] = self.log_prior
+        return scores
+
+    def parts(self) -> tuple[list[Any], dict[str, np.ndarray]]:
+        """N-grams in the order of the columns, each a list of its words; and the arrays."""
+        ordered = sorted(self.ngrams, key=self.ngrams.__getitem__)
+        arrays = {"coef": self.coef, "intercept": self.intercept, "log_prior": self.log_prior}
+        return list(map(list, ordered)), {k: v.astype(np.float32) for k, v in arrays.items()}
+
+    @classmethod
+    def from_parts(cls, config: MNBConfig, saved: SavedSystem) -> Self:
+        """Inverse of :meth:`parts`."""
+        ngrams: dict[Ngram, int] = {}
+        for words in saved.vocabulary:
+            if not (
+                isinstance(words, list)
+                and 1 <= len(words) <= config.max_ngram
+                and all(isinstance(word, str) for word in words)
+            ):
+                raise ModelFormatError(
+                    f"vocabulary: expected lists of 1 to {config.max_ngram} words, one an n-gram"
+                )
+            ngrams[tuple(words)] = len(ngrams)
+        n_classes, n_ngrams = len(saved.classes), len(saved.vocabulary)
+        if len(ngrams) != n_ngrams:
+            raise ModelFormatError("vocabulary: some n-gram occurs twice")
+        saved.check_shapes(
+            {"coef": (n_classes, n_ngrams), "intercept": (n_classes,), "log_prior": (n_classes,)}
+        )
+        return cls(ngrams, **saved.arrays)
+
+
+class MNBClassifier(ShallowClassifier):
+    """Multinomial naive Bayes over the n-grams of a text, each counted once.
+
+    The score of class c is log N_c plus, for each n-gram of the text, log p(n-gram | c). For two
+    classes this is the rule of Wang & Manning, r . f + log(N_+ / N_-), with the log-count ratio r;
+    for more it is the same between any two of them. Probabilities are the posterior of the model,
+    which takes n-grams for independent and so is far too sure.
+
+    Parameters
+    ----------
+    max_ngram, alpha
+        See :class:`MNBConfig`.
+    tokenizer
+        ``words``, ``kim`` or a callable from a string to a list of strings.
+    max_words
+        Longer texts are cut there, with a warning.
+    random_state
+        Not used, since nothing is random; every system takes one.
+
+    Notes
+    -----
+    An n-gram that did not occur in training does not count. A text with none that did gets the
+    shares of the classes in training.
+    """
+
+    system = "mnb"
+    config_type = MNBConfig
+    model_type = NgramModel
+
+    def __init__(
+        self,
+        *,
+        max_ngram: int = 2,
+        alpha: float = 1.0,
+        tokenizer: str | Tokenizer = "words",
+        max_words: int = 2000,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        super().__init__(tokenizer, max_words, random_state)
+        self.max_ngram = max_ngram
+        self.alpha = alpha
+
+    def _train(self, config: MNBConfig, examples: Examples, seed: int) -> NgramModel:
+        vectorizer = _vectorizer(config.max_ngram)
+        present = vectorizer.fit_transform(examples.tokens)
+        likelihood = _log_likelihood(_counts(present, examples), config.alpha)
+        # What all classes share decides nothing; of two classes, +-r / 2 is left.
+        coef = likelihood - likelihood.mean(axis=0)
+        log_prior = examples.log_prior()
+        return NgramModel(vectorizer.vocabulary_, coef, log_prior, log_prior)
+
+
+class NBSVMClassifier(ShallowClassifier):
+    """A linear SVM whose features are log-count ratios, interpolated with naive Bayes.
+
+    For a class against the rest, an n-gram of the text has the value of its log-count ratio r. A
+    linear SVM with squared hinge loss learns weights w for them, and is drawn towards naive Bayes,
+    which has the same weight everywhere: w' = (1 - beta) mean|w| + beta w. Two classes need one
+    SVM; more are told apart one against the rest. There is no intercept, as in the code that Wang &
+    Manning published: the interpolation would shrink the weights and leave it too large for them.
+
+    Probabilities are the softmax of the margins (for two classes, the logistic function of the
+    margin). They rank texts and are not calibrated.
+
+    Parameters
+    ----------
+    max_ngram, alpha, beta, C
+        See :class:`NBSVMConfig`.
+    tokenizer
+        ``words``, ``kim`` or a callable from a string to a list of strings.
+    max_words
+        Longer texts are cut there, with a warning.
+    random_state
+        Seed of the order in which the SVM's solver takes the texts.
+
+    Notes
+    -----
+    An n-gram that did not occur in training does not count. A text with none that did gets the
+    shares of the classes in training.
+    """
+
+    system = "nbsvm"
+    config_type = NBSVMConfig
+    model_type = NgramModel
+
+    def __init__(
+        self,
+        *,
+        max_ngram: int = 2,
+        alpha: float = 1.0,
+        beta: float = 0.25,
+        C: float = 1.0,
+        tokenizer: str | Tokenizer = "words",
+        max_words: int = 2000,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        super().__init__(tokenizer, max_words, random_state)
+        self.max_ngram = max_ngram
+        self.alpha = alpha
+        self.beta = beta
+        self.C = C
+
+    def _train(self, config: NBSVMConfig, examples: Examples, seed: int) -> NgramModel:
+        vectorizer = _vectorizer(config.max_ngram)
+        present = vectorizer.fit_transform(examples.tokens)
+        counts = _counts(present, examples)
+        ratios = _log_likelihood(counts, config.alpha) - _log_likelihood(
+            counts.sum(axis=0) - counts, config.alpha
+        )  # (C, V) of a class against the rest
+        coef = np.zeros_like(ratios)
+        totals = examples.totals()
+        n_unfinished = 0
+        # Two classes mirror each other; a class without texts, or without rivals, has no margin.
+        for c in [1] if len(totals) == 2 else range(len(totals)):
+            if 0 < totals[c] < totals.sum():
+                coef[c], finished = _svm(
+                    present, examples.targets == c, examples.weights, ratios[c], config, seed
+                )
+                n_unfinished += not finished
+        if len(totals) == 2:
+            coef = np.stack([-coef[1] / 2, coef[1] / 2])
+        if n_unfinished:
+            warnings.warn(
+                f"the SVM of {n_unfinished} of {len(totals)} classes did not converge in "
+                f"{_MAX_ITER:,} rounds; lower C",
+                AdaSentWarning,
+                stacklevel=3,
+            )
+        log_prior = examples.log_prior()
+        intercept = np.where(totals > 0, 0.0, log_prior)
+        return NgramModel(vectorizer.vocabulary_, coef, intercept, log_prior)
+
+
+def _ngrams(tokens: list[str], longest: int) -> list[Ngram]:
+    """All n-grams of a text. Tuples, since a token of a user's own tokenizer may hold a space."""
+    return [
+        ngram
+        for n in range(1, longest + 1)
+        for ngram in zip(*(tokens[i:] for i in range(n)), strict=False)
+    ]
+
+
+def _vectorizer(longest: int, vocabulary: Mapping[Ngram, int] | None = None) -> CountVectorizer:
+    """From tokens to a sparse (N, V) of zeros and ones."""
+    return CountVectorizer(
+        analyzer=partial(_ngrams, longest=longest),
+        binary=True,
+        vocabulary=vocabulary,
+        dtype=np.float64,
+    )
+
+
+def _counts(present: csr_matrix, examples: Examples) -> np.ndarray:
+    """(C, V) weight of the texts of each class that have each n-gram."""
+    member = np.zeros((examples.n_classes, len(examples.targets)))
+    member[examples.targets, np.arange(len(examples.targets))] = examples.weights
+    counts: np.ndarray = member @ present
+    return counts
+
+
+def _log_likelihood(counts: np.ndarray, alpha: float) -> np.ndarray:
+    """(C, V) log p(n-gram | class), smoothed by ``alpha``."""
+    smoothed = counts + alpha
+    likelihood: np.ndarray = np.log(smoothed / smoothed.sum(axis=1, keepdims=True))
+    return likelihood
+
+
+def _svm(
+    present: csr_matrix,
+    positive: np.ndarray,
+    weights: np.ndarray,
+    ratio: np.ndarray,
+    config: NBSVMConfig,
+    seed: int,
+) -> tuple[np.ndarray, bool]:
+    """(V,) weights of the n-grams of a class, ratio included; and whether the solver finished."""
+    svm = LinearSVC(C=config.C, dual=True, fit_intercept=False, max_iter=_MAX_ITER)
+    svm.set_params(random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # told once for all classes
+        svm.fit(present.multiply(ratio).tocsr(), positive, weights)
+    weight = svm.coef_[0]
+    weight = (1 - config.beta) * np.abs(weight).mean() + config.beta * weight
+    return weight * ratio, bool(svm.n_iter_ < _MAX_ITER)

@@ -1,0 +1,487 @@
+"""What the estimators of all networks share: from strings to a network, and from texts to labels.
+
+A subclass names its network and the network's config; its keywords are the fields of that config
+and of ``TrainingConfig``, beside those that say how texts are read.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from adasent.checks import check_range
+from adasent.data import held_out
+from adasent.data.derived import vector_file, vector_names
+from adasent.errors import AdaSentError, AdaSentWarning, DataError
+from adasent.estimators.inputs import check_examples, example_weights
+from adasent.estimators.seeds import seed_from
+from adasent.saving.word_table import from_int8, round_to_half, to_int8
+from adasent.systems.base import System
+from adasent.systems.config import SystemConfig
+from adasent.text.batch import length_buckets, pad
+from adasent.text.encoder import TextEncoder, check_texts, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer
+from adasent.text.vocabulary import SPECIALS, Vocabulary
+from adasent.training.checkpoint import Checkpoint, run_fingerprint
+from adasent.training.config import TrainingConfig, suited_to
+from adasent.training.examples import Examples
+from adasent.training.history import History
+from adasent.training.loop import default_device, train
+from adasent.training.progress import ProgressBar
+from adasent.training.run import Run
+from adasent.vectors.words import (
+    NEW_WORD_SPREAD,
+    WordVectors,
+    align,
+    as_vectors,
+    frequent_words,
+)
+
+VectorSource = str | os.PathLike[str] | WordVectors | Any
+_PREDICTION_BATCH = 128
+
+
+class Unseen(NamedTuple):
+    """Words of the validation texts: what the model will meet in texts it was not trained on."""
+
+    n_words: int
+    n_unknown: int  # to the model
+    n_left_out: int  # of these, the pre-trained vectors have them: more extra words would help
+
+
+class Size(NamedTuple):
+    """How many numbers a network learns: for each word, and beside the words."""
+
+    word: int
+    network: int
+
+
+class Encoded(NamedTuple):
+    """Texts ready for a network of any shape."""
+
+    training: Examples
+    validation: Examples | None
+    table: np.ndarray  # (V, d) initial word vectors
+    classes: np.ndarray
+    encoder: TextEncoder
+    seed: int
+    n_texts: int
+    unseen: Unseen | None
+
+
+class _Task(NamedTuple):
+    """A fit that is ready to train, and what will be needed after it."""
+
+    run: Run
+    encoded: Encoded
+
+
+class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that train a network.
+
+    Attributes
+    ----------
+    system
+        Name of the system.
+    network_type, config_type
+        Its module, and the dataclass that fixes its shape.
+    """
+
+    system: ClassVar[str]
+    network_type: ClassVar[type[System]]
+    config_type: ClassVar[type[SystemConfig]]
+
+    vectors: VectorSource | Sequence[VectorSource] | None
+    vector_size: int
+    extra_words: int
+    tokenizer: str | Tokenizer
+    min_count: int
+    max_words: int
+    validation_fraction: float
+    class_weight: Mapping[Any, float] | str | None
+    checkpoint: str | os.PathLike[str] | None
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+    verbose: int
+
+    classes_: np.ndarray
+    vocabulary_: Vocabulary
+    encoder_: TextEncoder
+    model_: Any
+    history_: History
+    training_: dict[str, Any]
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Self:
+        """Train on texts and labels.
+
+        Parameters
+        ----------
+        X
+            Strings: list, array or Series.
+        y
+            One label a text: strings, integers, booleans.
+        sample_weight
+            (N,) weight of each text in the loss; zero leaves it out of the loss.
+        validation
+            Texts and labels that choose the epoch, in place of ``validation_fraction``.
+
+        Returns
+        -------
+        The estimator itself. After Ctrl-C it holds the best model so far, and a warning says so.
+        """
+        task = self._prepare(X, y, sample_weight, validation)
+        device = default_device()
+        checkpoint = None
+        with _threads(self.n_jobs):
+            if self.checkpoint is not None:
+                path = Path(self.checkpoint) / "checkpoint.safetensors"
+                checkpoint = Checkpoint(path, run_fingerprint(task.run, device))
+            (history,) = train(
+                [task.run],
+                callbacks=[ProgressBar()] if self.verbose else [],
+                checkpoint=checkpoint,
+                device=device,
+            )
+        if history.interrupted:
+            warnings.warn(
+                f"training was interrupted after {len(history)} epochs; "
+                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
+                AdaSentWarning,
+                stacklevel=2,
+            )
+        elif checkpoint is not None:
+            checkpoint.clear()
+        return self._finish(task, history)
+
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> _Task:
+        """Everything before training: checked, tokenised, encoded, with a fresh network."""
+        return self._build(self._encode(X, y, sample_weight, validation))
+
+    def _encode(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Encoded:
+        """Texts and vectors as numbers. The settings of network and training play no part."""
+        self._training_config(self.vector_size)
+        texts, labels = check_examples(X, y)
+        classes = np.unique(labels)
+        if len(classes) == 1:
+            warnings.warn(
+                f"only one class, {labels.tolist()[0]!r}, in the labels; "
+                "it will always be predicted",
+                AdaSentWarning,
+                stacklevel=3,
+            )
+        weights = example_weights(sample_weight, self.class_weight, labels)
+        # A text without weight is left out altogether: of the vocabulary and the validation too.
+        used = np.flatnonzero(weights)
+        texts, labels = [texts[i] for i in used], labels[used]
+        weights = (weights[used] / weights[used].mean()).astype(np.float32)
+        targets = np.searchsorted(classes, labels)
+        seed = seed_from(self.random_state, 2**63 - 1)
+
+        tokenizer = get_tokenizer(self.tokenizer)
+        tokens = tokenise(texts, tokenizer, self.max_words)
+        if validation is None:
+            kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
+        else:
+            kept, held = np.arange(len(texts)), np.empty(0, dtype=np.int64)
+        sources = _read_sources(self.vectors)
+        vocabulary = Vocabulary.build(
+            (tokens[i] for i in kept),
+            min_count=self.min_count,
+            extra=frequent_words(sources, self.extra_words),
+        )
+        one_hot = np.eye(len(classes), dtype=np.float32)
+        examples = Examples(
+            [vocabulary.encode(row) for row in tokens],
+            one_hot[targets],
+            weights,
+            self._parse(texts, tokens),
+        )
+        training = examples.take(kept)
+        held_examples: Examples | None = examples.take(held) if len(held) else None
+        held_tokens = [tokens[i] for i in held]
+        if validation is not None:
+            held_texts, held_labels = check_examples(*validation)
+            held_tokens = tokenise(held_texts, tokenizer, self.max_words)
+            held_examples = Examples(
+                [vocabulary.encode(row) for row in held_tokens],
+                one_hot[_positions(held_labels, classes)],
+                np.ones(len(held_texts), dtype=np.float32),
+                self._parse(held_texts, held_tokens),
+            )
+
+        return Encoded(
+            training,
+            held_examples,
+            _word_table(sources, vocabulary, self.vector_size, seed),
+            classes,
+            TextEncoder(tokenizer, vocabulary, self.max_words),
+            seed,
+            len(texts),
+            _unseen(held_tokens, vocabulary, sources) if held_tokens else None,
+        )
+
+    def _build(self, encoded: Encoded) -> _Task:
+        """A fresh network for texts that were encoded by an estimator of the same vectors."""
+        table = self._widen(encoded.table)
+        vocabulary = encoded.encoder.vocabulary
+        network = self._shape(
+            n_trained=vocabulary.n_training,
+            n_fixed=len(vocabulary) - vocabulary.n_training,
+            n_classes=len(encoded.classes),
+            vector_size=table.shape[1],
+        )
+        with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
+            torch.manual_seed(encoded.seed)
+            model = self.network_type(network)
+            model.embedding.set_vectors(torch.from_numpy(table))
+        config = self._training_config(encoded.table.shape[1])
+        run = Run(model, encoded.training, encoded.validation, config, encoded.seed)
+        return _Task(run, encoded)
+
+    def _finish(self, task: _Task, history: History) -> Self:
+        """Everything after training: the fitted attributes."""
+        run, encoded = task
+        _round_table(run.model)
+        self.classes_ = encoded.classes
+        self.vocabulary_ = encoded.encoder.vocabulary
+        self.encoder_ = encoded.encoder
+        self.model_ = run.model
+        self.history_ = history
+        self.training_ = {
+            "n_texts": encoded.n_texts,
+            "n_validation": len(run.validation) if run.validation else 0,
+            "unseen": encoded.unseen and encoded.unseen._asdict(),
+            "seed": run.seed,
+            "settings": run.config.to_dict(),
+            "history": history.to_dict(),
+            "versions": {"torch": torch.__version__, "numpy": np.__version__},
+        }
+        return self
+
+    def _shape(self, **sizes: int) -> SystemConfig:
+        """The network's config: its settings, and the sizes that follow from the data."""
+        settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
+        return self.config_type(**sizes, **settings)
+
+    def _widen(self, table: np.ndarray) -> np.ndarray:
+        """The word table as the network takes it."""
+        return table
+
+    def _parse(
+        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
+    ) -> list[np.ndarray] | None:
+        """Trees of the texts, for a network that composes along them."""
+        return None
+
+    def _training_config(self, vector_size: int) -> TrainingConfig:
+        check_range("validation_fraction", self.validation_fraction, 0, 0.9)
+        check_range("extra_words", self.extra_words, 0, whole=True)
+        check_range("vector_size", self.vector_size, 1, whole=True)
+        check_range("min_count", self.min_count, 1, whole=True)
+        check_range("max_words", self.max_words, 1, whole=True)
+        settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
+        for name, value in suited_to(vector_size).items():
+            if settings[name] is None:
+                settings[name] = value
+        return TrainingConfig(**settings)
+
+    # -- prediction ----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each text, as the user gave it in ``fit``."""
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    @torch.no_grad()
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
+        self._check_fitted(f"call fit, or {type(self).__name__}.load")
+        texts = check_texts(X)
+        tokens = tokenise(texts, self.encoder_.tokenizer, self.encoder_.max_words)
+        ids = [self.vocabulary_.encode(row) for row in tokens]
+        heights = self._parse(texts, tokens)
+        lengths = np.array([len(row) for row in ids], dtype=np.int64)
+        probabilities = np.empty((len(texts), len(self.classes_)))
+        with _threads(self.n_jobs):
+            for rows in length_buckets(lengths, _PREDICTION_BATCH):
+                batch = pad([ids[i] for i in rows])
+                trees = {}
+                if heights is not None:
+                    padded = pad([heights[i] for i in rows]).ids
+                    trees = {"structure": torch.from_numpy(padded)}
+                output = self.model_(
+                    torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths), **trees
+                )
+                probabilities[rows] = output.log_probs.double().exp().numpy()
+        total = probabilities.sum(axis=1, keepdims=True)
+        if not (np.isfinite(total) & (total > 0)).all():
+            raise AdaSentError(
+                "the network overflows on these texts; its weights are far too large: "
+                "train again with a lower learning_rate"
+            )
+        probabilities /= total
+        return probabilities
+
+    def _check_fitted(self, remedy: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; {remedy}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.non_deterministic = False
+        return tags
+
+
+def fit_together(estimators: Sequence[NeuralClassifier], parts: Sequence[tuple[Any, Any]]) -> None:
+    """``fit`` of each estimator on its texts and labels, trained as one where they are alike.
+
+    The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
+    which are not complete.
+    """
+    encoded = [clf._encode(*part) for clf, part in zip(estimators, parts, strict=True)]
+    with _threads(estimators[0].n_jobs):
+        fit_encoded(estimators, encoded)
+
+
+def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
+    """:func:`fit_together` of texts that are encoded."""
+    tasks = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
+    kinds: dict[Hashable, list[int]] = {}
+    for i, task in enumerate(tasks):
+        kinds.setdefault(task.run.kind, []).append(i)
+    for members in kinds.values():
+        histories = train([tasks[i].run for i in members])
+        for i, history in zip(members, histories, strict=True):
+            estimators[i]._finish(tasks[i], history)
+
+
+def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
+    """Fields of a config that are a user's choice; the others follow from the data."""
+    given = {f.name for f in fields(SystemConfig)}
+    return tuple(f.name for f in fields(config_type) if f.name not in given)
+
+
+def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) -> Size:
+    """The size of the network that the estimator would train."""
+
+    def total(n_words: int) -> int:
+        table = estimator._widen(np.zeros((n_words, vector_size), dtype=np.float32))
+        config = estimator._shape(
+            n_trained=n_words, n_classes=n_classes, vector_size=table.shape[1]
+        )
+        with torch.random.fork_rng(devices=[]):
+            model = estimator.network_type(config)
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    word = total(3) - total(2)
+    return Size(word, total(2) - 2 * word)
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    """How many threads to use."""
+    if n_jobs is None:
+        return 1
+    check_range("n_jobs", n_jobs, 1, whole=True)
+    return n_jobs
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[None]:
+    """Run torch on so many threads, and on as many as before afterwards."""
+    n_threads = _n_threads(n_jobs)
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _read_sources(vectors: Any) -> list[WordVectors]:
+    """The vectors setting -> word vectors in memory."""
+    if vectors is None:
+        return []
+    many = vectors if isinstance(vectors, list | tuple) else [vectors]
+    sources = []
+    for one in many:
+        if isinstance(one, str) and not Path(one).exists() and one in vector_names():
+            one = vector_file(one)
+        sources.append(as_vectors(one))
+    return sources
+
+
+def _positions(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Where labels of a validation part stand among the classes of the training part."""
+    unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
+    if unknown:
+        raise DataError(
+            f"validation labels {unknown[:3]!r} do not occur in training; "
+            f"expected one of {classes.tolist()!r}"
+        )
+    return np.searchsorted(classes, labels)
+
+
+def _unseen(
+    tokens: Sequence[Sequence[str]], vocabulary: Vocabulary, sources: Sequence[WordVectors]
+) -> Unseen:
+    words = [word for row in tokens for word in row]
+    unknown = [word for word in words if word not in vocabulary]
+    left_out = sum(any(word in source for source in sources) for word in unknown)
+    return Unseen(len(words), len(unknown), left_out)
+
+
+def _word_table(
+    sources: list[WordVectors], vocabulary: Vocabulary, size: int, seed: int
+) -> np.ndarray:
+    """(V, d) initial word table."""
+    if sources:
+        return align(sources, vocabulary, seed=seed)
+    table = np.random.default_rng(seed).normal(0.0, NEW_WORD_SPREAD, (len(vocabulary), size))
+    table[: len(SPECIALS)] = 0.0
+    return table.astype(np.float32)
+
+
+@torch.no_grad()
+def _round_table(model: System) -> None:
+    """Round the word table to what is saved of it, so that saving loses nothing."""
+    trained, fixed = model.embedding.trained, model.embedding.fixed
+    trained.copy_(torch.from_numpy(round_to_half(trained.numpy())))
+    fixed.copy_(torch.from_numpy(from_int8(*to_int8(fixed.numpy()))))

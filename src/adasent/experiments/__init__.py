@@ -1,1 +1,0 @@
-"""The paper's tables and figures: specified as data, run into records, rendered from records."""
