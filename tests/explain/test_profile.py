@@ -64,9 +64,13 @@ def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(profiles, "CHUNK", 3)
     for name, (_, rows) in profile(predictor, texts, labels).tables.items():
         for row, other in zip(rows, whole.tables[name][1], strict=True):
+            if name == "phrases":
+                assert row[:4] == other[:4]
+                continue
             # Units are float32, and rows of a product are rounded by their position.
-            near = pytest.approx(other, rel=1e-4, abs=1e-5)
-            assert row == near if name != "phrases" else row[:4] == other[:4]
+            numbers = [value for value in other if not isinstance(value, str)]
+            found = [value for value in row if not isinstance(value, str)]
+            assert found == pytest.approx(numbers, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize(
