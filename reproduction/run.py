@@ -19,11 +19,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adasent import __version__
 from adasent.data.corpus import Label
 from adasent.errors import AdaSentWarning
 from adasent.estimators import registry
 from adasent.evaluation.records import FoldRecord
+from adasent.version import __version__
 from reproduction.specs import Unit
 from reproduction.store import Store
 from reproduction.tasks import Task, Tasks

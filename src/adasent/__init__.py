@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adasent.version import __version__
+
 if TYPE_CHECKING:
     from adasent.estimators.adasent import AdaSentClassifier
     from adasent.estimators.predictor import Predictor, load
 
-__version__ = "0.1.0"
 __all__ = ["AdaSentClassifier", "Predictor", "__version__", "load"]
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from adasent import __version__
 from adasent.cli import (
     crossval,
     data,
@@ -23,6 +22,7 @@ from adasent.cli import (
     vectors,
 )
 from adasent.cli.root import new_app
+from adasent.version import __version__
 
 app = new_app()
 

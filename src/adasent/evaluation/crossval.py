@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adasent import __version__
 from adasent.data import Corpus, Fold, grouped_folds, official_split, stratified_folds
 from adasent.data.corpus import take
 from adasent.errors import AdaSentWarning, ConfigError
@@ -26,6 +25,7 @@ from adasent.text.encoder import tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.training.config import suited_to
 from adasent.vectors.words import read_vectors
+from adasent.version import __version__
 
 if TYPE_CHECKING:
     from adasent.data.span_parser import SpanParser

@@ -18,9 +18,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from adasent import __version__
 from adasent.errors import ModelFormatError
 from adasent.text.tokenize import TOKENIZERS
+from adasent.version import __version__
 
 FORMAT = 1
 TENSORS, CONFIG, VOCABULARY, TRAINING = (

@@ -16,7 +16,6 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from adasent import __version__
 from adasent.estimators.predictor import Predictor
 from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Task
@@ -25,6 +24,7 @@ from adasent.serve.limits import Gate, Limits, Refused
 from adasent.serve.metrics import CONTENT_TYPE, Metrics
 from adasent.serve.requests import read_texts, texts_model
 from adasent.serve.tasks import Explain, Predict
+from adasent.version import __version__
 
 STATIC = Path(__file__).parent / "static"
 

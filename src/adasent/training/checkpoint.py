@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adasent import __version__
 from adasent.errors import CheckpointError
 from adasent.training.history import History
 from adasent.training.run import Run
+from adasent.version import __version__
 
 
 @dataclass
