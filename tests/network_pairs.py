@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from adasent.runtime.network import Network
-from adasent.saving.adasent import SavedModel, write_model
+from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
@@ -55,7 +55,14 @@ class Pair:
         vocabulary = Vocabulary(WORDS, n_training=self.config.n_trained)
         classes = np.array([f"class {i}" for i in range(self.config.n_classes)])
         saved = SavedModel(
-            self.config, vocabulary, classes, tokenizer, 30, self.table, self.tensors, {"seed": 1}
+            "adasent",
+            self.config.to_dict(),
+            tokenizer,
+            30,
+            classes,
+            vocabulary.to_list(),
+            self.table.to_tensors() | self.tensors,
+            {"seed": 1},
         )
         write_model(folder, saved)
         return folder

@@ -8,17 +8,22 @@ from adasent.version import __version__
 
 if TYPE_CHECKING:
     from adasent.estimators.adasent import AdaSentClassifier
-    from adasent.estimators.predictor import Predictor, load
+    from adasent.estimators.predictor import Predictor
+    from adasent.estimators.registry import load
 
 __all__ = ["AdaSentClassifier", "Predictor", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
     # Importing the package must stay fast; prediction needs numpy alone, the estimator torch.
-    if name in ("Predictor", "load"):
-        from adasent.estimators import predictor
+    if name == "Predictor":
+        from adasent.estimators.predictor import Predictor
 
-        return getattr(predictor, name)
+        return Predictor
+    if name == "load":
+        from adasent.estimators.registry import load
+
+        return load
     if name == "AdaSentClassifier":
         from adasent.errors import require
 

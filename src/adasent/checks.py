@@ -6,35 +6,57 @@ Configurations are frozen dataclasses over :class:`JsonConfig`, checked when the
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Self
 
 from adasent.errors import ConfigError, nearest
 
+#: No whole number that means anything here is larger, and numpy and torch hold none that is.
+_LARGEST_WHOLE = 2**63 - 1
+
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise ``ConfigError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
-        raise ConfigError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+        raise ConfigError(f"{name} must be one of {', '.join(choices)}; got {_shown(value)}")
 
 
 def check_range(
     name: str, value: object, low: float, high: float = float("inf"), *, whole: bool = False
 ) -> None:
     """Raise ``ConfigError`` unless ``low <= value <= high`` (and whole, if asked)."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    inside = number and math.isfinite(value) and low <= value <= high  # type: ignore[arg-type,operator]
-    if not inside or (whole and value != int(value)):  # type: ignore[call-overload]
+    if not _inside(value, low, high, whole):
         kind = "a whole number" if whole else "a number"
         limit = f"of at least {low:g}" if high == float("inf") else f"from {low:g} to {high:g}"
-        raise ConfigError(f"{name} must be {kind} {limit}; got {value!r}")
+        raise ConfigError(f"{name} must be {kind} {limit}; got {_shown(value)}")
+
+
+def check_integer(name: str, value: object, low: int, high: float = float("inf")) -> None:
+    """Raise ``ConfigError`` unless ``value`` is an ``int`` in the range; 2.0 is refused too."""
+    check_range(name, value, low, high, whole=True)
+    if not isinstance(value, int):
+        raise ConfigError(f"{name} must be an integer; got {_shown(value)}")
 
 
 def check_flag(name: str, value: object) -> None:
     """Raise ``ConfigError`` unless ``value`` is True or False."""
     if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False; got {value!r}")
+        raise ConfigError(f"{name} must be True or False; got {_shown(value)}")
+
+
+def _inside(value: object, low: float, high: float, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if abs(value) > _LARGEST_WHOLE and (isinstance(value, int) or whole):
+        return False  # also spares what follows an integer that no float can hold
+    return math.isfinite(value) and low <= value <= high and not (whole and value != int(value))
+
+
+def _shown(value: object) -> str:
+    """A value of any length, fit for a message of one line."""
+    return reprlib.repr(value)
 
 
 class JsonConfig:

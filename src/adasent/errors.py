@@ -40,6 +40,10 @@ class CheckpointError(AdaSentError, ValueError):
     """A training checkpoint cannot be resumed with the present settings or data."""
 
 
+class FolderInUseError(AdaSentError, OSError):
+    """Another process is writing to the folder that a model was to be saved to."""
+
+
 class MissingDependencyError(AdaSentError, ImportError):
     """An optional dependency is needed and not installed."""
 

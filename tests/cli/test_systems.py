@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import signal
 import subprocess
@@ -14,13 +13,12 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from adasent.cli.systems import ABOUT
 from adasent.data import parses
 from adasent.data.span_parser import N_ROWS, SpanParser
 from adasent.data.trees import Treebank, parse_trees
 from adasent.estimators import rivals
 from adasent.estimators.counts import MNBClassifier
-from adasent.estimators.registry import SYSTEMS, find, load_system
+from adasent.estimators.registry import SYSTEMS, load_estimator
 from adasent.evaluation.records import read_records
 from adasent.training.progress import ProgressBar
 
@@ -42,12 +40,12 @@ SMALL = {
     "rae": (*NETWORK, "hidden_size=6"),
     "mv-recnn": (*NETWORK, "hidden_size=4", "rank=2"),
 }
-IN_ONE_GO = ("mnb", "nbsvm", "paragraph-vector")
+IN_ONE_GO = [name for name, entry in SYSTEMS.items() if not entry.by_epochs]
 TEXTS = ["a good film", "", "the plot was awful", "never seen words"]
 
 
 def chosen(system: str, *more: str) -> list[str]:
-    settings = (*SMALL[system], *more)
+    settings = (*SMALL.get(system, NETWORK), *more)
     return ["--system", system, *(word for one in settings for word in ("--set", one))]
 
 
@@ -79,7 +77,7 @@ def test_train_predict_evaluate(run: Run, reviews_csv: Path, tmp_path: Path, sys
     assert labelled.exit_code == 0, labelled.stderr
     assert labelled.stderr == ("warning: of 4 texts: 1 without a word, read as one unknown word\n")
     rows = [json.loads(line) for line in labelled.stdout.splitlines()]
-    model = load_system(out)
+    model = load_estimator(out)
     with pytest.warns(UserWarning, match="1 without a word"):
         expected = model.predict_proba(TEXTS)
     assert [row["label"] for row in rows] == model.classes_[expected.argmax(axis=1)].tolist()
@@ -111,11 +109,10 @@ def test_crossval(run: Run, reviews_csv: Path, tmp_path: Path, system: str) -> N
 
 
 def test_list_of_systems(run: Run) -> None:
-    assert list(ABOUT) == list(SYSTEMS)
     rows = {line.split()[0]: line for line in run("systems").stdout.splitlines() if line}
-    for name, about in ABOUT.items():
-        assert about.vectors == ("vectors" in inspect.signature(find(name)).parameters)
-        assert rows[name].split()[-2:] == ["yes" if about.vectors else "no", about.extras]
+    for name, entry in SYSTEMS.items():
+        assert entry.summary in rows[name]
+        assert rows[name].split()[-2:] == ["yes" if entry.vectors else "no", entry.extras]
 
 
 def test_settings_of_a_system(run: Run) -> None:
@@ -202,7 +199,7 @@ def test_a_network_that_was_stopped_goes_on(
         stopped = run(*args("stopped"))
     assert stopped.exit_code == 130
     assert "the same command goes on" in " ".join(stopped.stderr.split())
-    assert len(load_system(tmp_path / "stopped").history_) == 1
+    assert len(load_estimator(tmp_path / "stopped").history_) == 1
     assert "going on with the unfinished run" in run(*args("stopped")).stdout
     assert run(*args("whole")).exit_code == 0
     models = [(tmp_path / name / "model.safetensors") for name in ("stopped", "whole")]
@@ -234,7 +231,7 @@ def test_a_model_of_another_system_replaces_one(
     refused = run(*args, *chosen("cbow"))
     assert "add --force" in refused.stderr
     assert run(*args, *chosen("cbow"), "--force").exit_code == 0
-    assert load_system(tmp_path / "m").system == "cbow"
+    assert load_estimator(tmp_path / "m").system == "cbow"
 
 
 #: Runs a command in which the package named last cannot be imported.
@@ -304,7 +301,7 @@ def test_preset_and_what_wins_over_it(
     args = settings("dropout=0.25", "epochs=1")
     result = run("train", reviews_csv, "--out", out, "--quiet", *args, "--preset", "paper")
     assert result.exit_code == 0, result.stderr
-    model = load_system(out)
+    model = load_estimator(out)
     assert (model.optimizer, model.copy_bias, model.vector_dropout) == ("adagrad", 0.0, 0.0)
     assert (model.dropout, model.epochs) == (0.25, 1)
     folds = tmp_path / "f.jsonl"

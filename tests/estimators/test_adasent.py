@@ -367,7 +367,7 @@ def test_registered_vectors_by_name(
 ) -> None:
     write_vectors(tmp_path / "vectors.bin", vectors)
     monkeypatch.setattr(
-        "adasent.estimators.neural.vector_file", lambda name: tmp_path / "vectors.bin"
+        "adasent.estimators.encoding.vector_file", lambda name: tmp_path / "vectors.bin"
     )
     clf = tiny(vectors="wiki-50d", epochs=1).fit(*reviews)
     assert clf.model_.config.vector_size == 8
@@ -483,7 +483,35 @@ def test_ctrl_c_leaves_a_usable_model(
 
     again = clone(clf).set_params(verbose=0).fit(*reviews)  # goes on from the checkpoint
     np.testing.assert_array_equal(again.predict_proba(reviews[0]), whole.predict_proba(reviews[0]))
+    assert any((tmp_path / "run").iterdir())  # until the model is on disk
+    again.save(tmp_path / "model")
     assert not any((tmp_path / "run").iterdir())
+
+
+def test_a_finished_run_is_kept_until_it_is_saved(
+    reviews: Reviews, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clf = tiny(epochs=3, checkpoint=tmp_path / "run").fit(*reviews)
+
+    class Forbidden(Callback):
+        def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
+            raise AssertionError("trained again")
+
+    monkeypatch.setattr("adasent.estimators.neural.ProgressBar", Forbidden)
+    again = clone(clf).set_params(verbose=1).fit(*reviews)
+    for name, tensor in clf.model_.state_dict().items():
+        assert torch.equal(again.model_.state_dict()[name], tensor), name
+    again.save(tmp_path / "model")
+    again.save(tmp_path / "model")
+    assert not any((tmp_path / "run").iterdir())
+
+
+def test_saving_leaves_the_checkpoint_of_another_run(reviews: Reviews, tmp_path: Path) -> None:
+    one = tiny(epochs=1, checkpoint=tmp_path / "run").fit(*reviews)
+    (tmp_path / "run" / "checkpoint.safetensors").unlink()
+    tiny(epochs=2, checkpoint=tmp_path / "run").fit(*reviews)
+    one.save(tmp_path / "model")
+    assert any((tmp_path / "run").iterdir())
 
 
 def test_checkpoint_of_other_data_is_refused(

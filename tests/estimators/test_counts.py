@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from adasent.errors import AdaSentWarning, ConfigError
 from adasent.estimators import counts as nb
 from adasent.estimators.counts import MNBClassifier, MNBConfig, NBSVMClassifier, NBSVMConfig
-from adasent.estimators.shallow import ShallowClassifier
+from adasent.estimators.one_go import OneGoClassifier
 
 TEXTS = ["good good plot", "good film", "bad plot", "dull"]
 LABELS = ["+", "+", "+", "-"]
@@ -27,12 +27,12 @@ def log_ratio(present: np.ndarray, positive: np.ndarray, alpha: float = 1.0) -> 
     return np.log((p / p.sum()) / (q / q.sum()))
 
 
-def log_odds(clf: ShallowClassifier, texts: list[str]) -> np.ndarray:
+def log_odds(clf: OneGoClassifier, texts: list[str]) -> np.ndarray:
     found = clf.predict_proba(texts)
     return np.log(found[:, 1] / found[:, 0])
 
 
-def weights(clf: ShallowClassifier) -> dict[tuple[str, ...], Any]:
+def weights(clf: OneGoClassifier) -> dict[tuple[str, ...], Any]:
     return {ngram: clf.model_.coef[:, i] for ngram, i in clf.model_.ngrams.items()}
 
 

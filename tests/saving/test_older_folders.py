@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adasent.errors import AdaSentWarning
-from adasent.estimators.registry import load_system
+from adasent.estimators.registry import load_estimator
 
 FOLDERS = Path(__file__).parent / "folders"
 SAID = json.loads((FOLDERS / "expected.json").read_text("utf-8"))
@@ -17,7 +17,7 @@ SAID = json.loads((FOLDERS / "expected.json").read_text("utf-8"))
 
 @pytest.mark.parametrize("name", sorted(SAID["probabilities"]))
 def test_an_older_folder_predicts_as_it_did(name: str) -> None:
-    model = load_system(FOLDERS / name)
+    model = load_estimator(FOLDERS / name)
     assert model.classes_.tolist() == SAID["classes"]
     with pytest.warns(AdaSentWarning, match="of 9 texts: 1 without a word"):
         found = model.predict_proba(SAID["texts"])

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 import adasent
 from adasent.estimators.predictor import Predictor
-from adasent.saving.adasent import SavedModel, write_model
+from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable
 from adasent.serve.app import create_app
 from adasent.serve.limits import Limits
@@ -63,7 +63,14 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = WordTable.wide(normal(n_words, width), np.empty((0, width), np.float32))
     vocabulary = Vocabulary(WORDS, n_training=n_words)
     saved = SavedModel(
-        config, vocabulary, np.array(CLASSES), "words", MAX_WORDS, table, tensors, {"n_texts": 7}
+        "adasent",
+        config.to_dict(),
+        "words",
+        MAX_WORDS,
+        np.array(CLASSES),
+        vocabulary.to_list(),
+        table.to_tensors() | tensors,
+        {"n_texts": 7},
     )
     folder = tmp_path_factory.mktemp("serve") / "reviews"
     write_model(folder, saved)

@@ -1,4 +1,4 @@
-"""A model folder in, what labels texts with it out, whichever system it is of."""
+"""Opens the folder of a model, whichever system it is of, to label texts with it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from adasent.errors import AdaSentWarning, ConfigError, ModelFormatError
-from adasent.estimators.registry import SYSTEMS, load_system
+from adasent.errors import AdaSentWarning, ConfigError
+from adasent.estimators.registry import load, saved_system
 
 if TYPE_CHECKING:
     import numpy as np
 
     from adasent import Predictor
     from adasent.text.tokenize import Tokenizer
-
-ADASENT = "adasent"
 
 
 class Labeller(Protocol):
@@ -33,34 +31,20 @@ class Labeller(Protocol):
 
 def open_model(folder: Path) -> Labeller:
     """The saved model of any system; AdaSent's needs numpy alone."""
-    from adasent import load
-
-    model: Labeller = load(folder) if _system(folder) == ADASENT else load_system(folder)
+    model: Labeller = load(folder)
     return model
 
 
 def open_adasent(folder: Path, command: str) -> Predictor:
     """The saved model for a command that shows the pyramid; other systems have none."""
-    from adasent import load
-
-    system = _system(folder)
-    if system != ADASENT:
+    system = saved_system(folder)
+    if system != "adasent":
         raise ConfigError(
             f"{command} needs a model of AdaSent, and {folder} holds one of {system}; "
             "adasent predict and adasent evaluate can use it"
         )
-    return load(folder)
-
-
-def _system(folder: Path) -> str:
-    """The system that a folder names; else AdaSent, whose loader says what is wrong with it."""
-    from adasent.saving.folder import CONFIG, read_object
-
-    try:
-        system = read_object(folder, CONFIG).get("system")
-    except ModelFormatError:
-        return ADASENT
-    return system if isinstance(system, str) and system in SYSTEMS else ADASENT
+    model: Predictor = load(folder)
+    return model
 
 
 class Counting:

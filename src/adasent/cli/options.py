@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import typer
 
 from adasent.errors import ConfigError, nearest
 from adasent.estimators.presets import preset
-from adasent.estimators.registry import find
+from adasent.estimators.registry import SYSTEMS, SystemEntry, describe, find
 
 Data = Annotated[
     str,
@@ -53,7 +53,12 @@ Set = Annotated[
     ),
 ]
 SystemName = Annotated[
-    str, typer.Option("--system", metavar="NAME", help="One of those that adasent systems lists.")
+    str,
+    typer.Option(
+        "--system",
+        metavar="NAME",
+        help=f"What to train: {', '.join(SYSTEMS)}; see adasent systems.",
+    ),
 ]
 Preset = Annotated[
     str | None,
@@ -67,11 +72,14 @@ Preset = Annotated[
 #: Settings that hold objects, which a command line cannot name.
 _PYTHON_ONLY = ("parser", "treebank", "unlabelled")
 
-#: Option -> the keyword of a system that it sets, and what is to be said of one without it.
-_NEEDS = {
-    "--vectors": ("vectors", "reads no word vectors"),
-    "--validation": ("validation_fraction", "holds no texts back to choose an epoch"),
-    "--resume/--restart": ("checkpoint", "trains in one go and keeps no checkpoints"),
+#: Option -> whether a system takes it, and what is to be said of one that does not.
+_TAKES: dict[str, tuple[Callable[[SystemEntry], bool], str]] = {
+    "--vectors": (lambda entry: entry.vectors, "reads no word vectors"),
+    "--validation": (lambda entry: entry.by_epochs, "holds no texts back to choose an epoch"),
+    "--resume/--restart": (
+        lambda entry: entry.by_epochs,
+        "trains in one go and keeps no checkpoints",
+    ),
 }
 
 
@@ -97,8 +105,8 @@ def check_options(system: str, options: Mapping[str, Any]) -> None:
         The value of each; None, or an empty list, where it was not given.
     """
     for option, value in options.items():
-        keyword, why = _NEEDS[option]
-        if value is not None and value != [] and keyword not in keywords(system):
+        takes, why = _TAKES[option]
+        if value is not None and value != [] and not takes(describe(system)):
             raise ConfigError(f"{option}: the system {system} {why}; leave it out")
 
 

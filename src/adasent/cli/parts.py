@@ -1,4 +1,4 @@
-"""DATA of a command in, the texts to test on out; and whether they suit a model."""
+"""The texts that a command tests on, and whether they suit a model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def check_labels(model: Labeller, corpus: Corpus) -> None:
 
 def check_unseen(model: Labeller, corpus: Corpus, part: str) -> None:
     """Warn of texts that the model was trained on."""
-    seen: Any = model.training_.get("data", {})
+    seen: Any = model.training_.get("data")
+    if not isinstance(seen, dict):  # a model that was trained in Python does not say
+        return
     same = seen.get("sha256") == corpus.sha256
     if same and (part == "all" or seen.get("part") in ("all", part)):
         warnings.warn(

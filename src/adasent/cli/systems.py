@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.options import settable
-
-
-class About(NamedTuple):
-    """A row: what a system is, whose, whether it reads word vectors, and what pip must bring."""
-
-    what: str
-    paper: str
-    vectors: bool
-    extras: str
-
-
-#: In the order of the registry.
-ABOUT = {
-    "adasent": About("consensus over a pyramid of phrases", "Zhao et al. 2015", True, "train"),
-    "mnb": About("naive Bayes over words and pairs", "Wang & Manning 2012", False, "train"),
-    "nbsvm": About("SVM on naive Bayes' ratios", "Wang & Manning 2012", False, "train"),
-    "paragraph-vector": About(
-        "learnt vectors of whole texts", "Le & Mikolov 2014", False, "train,vectors"
-    ),
-    "cbow": About("pooled word vectors", "Zhao et al. 2015", True, "train"),
-    "rnn": About("recurrent, last state", "Elman 1990", True, "train"),
-    "brnn": About("recurrent both ways, max over words", "Lai et al. 2015", True, "train"),
-    "grconv": About("top of the pyramid", "Cho et al. 2014", True, "train"),
-    "cnn": About("windows of words, max over time", "Kim 2014", True, "train"),
-    "dcnn": About("wide convolution, k-max pooling", "Kalchbrenner et al. 2014", True, "train"),
-    "rae": About("recursive autoencoder", "Socher et al. 2011", True, "train"),
-    "mv-recnn": About("vectors and matrices along a parse", "Socher et al. 2012", True, "train"),
-}
+from adasent.estimators.registry import SYSTEMS
 
 
 def systems(
@@ -57,9 +30,9 @@ def systems(
         console().print(settings)
         return
     shown = table("name", "what it is", "from", "vectors", "extras")
-    for system, about in ABOUT.items():
-        takes = "yes" if about.vectors else "no"
-        shown.add_row(system, about.what, about.paper, takes, about.extras)
+    for system, entry in SYSTEMS.items():
+        takes = "yes" if entry.vectors else "no"
+        shown.add_row(system, entry.summary, entry.paper, takes, entry.extras)
     console().print(shown)
     say()
     say("vectors: takes --vectors; extras: pip install 'adasent[EXTRAS]' brings what it needs,")

@@ -1,11 +1,14 @@
-"""``adasent train``: labelled texts in, a model folder out."""
+"""``adasent train``: trains a model on labelled texts and saves it to a folder."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
@@ -21,17 +24,16 @@ from adasent.cli.options import (
     TokenizerName,
     Vectors,
     check_options,
-    keywords,
     take_settings,
     take_vectors,
 )
 from adasent.cli.train_report import introduce, report_counts, report_network, say_next
-from adasent.errors import CheckpointError, ConfigError
+from adasent.errors import AdaSentError, CheckpointError, ConfigError, FolderInUseError
+from adasent.estimators.registry import SystemEntry, describe, make
+from adasent.saving.folder import CHECKPOINT, foreign_files, has_model, hold, repair
 
 if TYPE_CHECKING:
     from adasent.data import Corpus
-
-CHECKPOINT = ".checkpoint"
 
 
 def train(
@@ -72,7 +74,7 @@ def train(
 
     Ctrl-C saves the best model so far. A run that was stopped or killed goes
     on from its last epoch when the same command is given again. Systems that
-    are no networks (mnb, nbsvm, paragraph-vector) train in one go instead.
+    count words or learn vectors of texts train in one go instead.
 
     \b
     Examples:
@@ -85,74 +87,139 @@ def train(
         system,
         {"--vectors": vectors, "--validation": validation, "--resume/--restart": resume},
     )
-    by_epochs = "checkpoint" in keywords(system)
-    if not by_epochs:
-        _check_nothing_unfinished(out, system, force)
-    checkpoint = _prepare(out, resume=by_epochs and resume is not False, force=force)
-    corpus, part = _training_part(data, text, label, encoding)
-    given, held = _validation(validation, text, label, encoding)
-    from adasent.estimators.registry import make
+    with _claimed(out):
+        _check_folder(out, system, force)
+        _train(
+            data,
+            out,
+            describe(system),
+            {"tokenizer": tokenizer, "random_state": seed} | settings,
+            vectors,
+            validation,
+            Columns(text, label, encoding),
+            restart=resume is False,
+            quiet=quiet,
+        )
+
+
+class Columns(NamedTuple):
+    """How files of texts are read."""
+
+    text: str | None
+    label: str | None
+    encoding: str
+
+
+def _train(
+    data: str,
+    out: Path,
+    system: SystemEntry,
+    settings: dict[str, Any],
+    vectors: list[str] | None,
+    validation: str | None,
+    columns: Columns,
+    *,
+    restart: bool,
+    quiet: bool,
+) -> None:
+    """All that the command does once the folder is its own."""
     from adasent.vectors.words import read_vectors
 
+    if restart or not system.by_epochs:
+        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    corpus, part = _training_part(data, columns)
     sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
-    given |= {"tokenizer": tokenizer, "random_state": seed}
-    if by_epochs:
-        given |= {"vectors": sources or None, "checkpoint": checkpoint}
-        given |= {"verbose": 0 if quiet else 1}
-    clf = make(system, **given | settings)
+    held = None
+    if system.by_epochs:
+        given, held = _validation(validation, columns)
+        given |= {"vectors": sources or None, "checkpoint": out / CHECKPOINT}
+        settings = given | {"verbose": 0 if quiet else 1} | settings
+    clf = make(system.name, **settings)
     if not quiet:
-        introduce(corpus, part, going_on=any(checkpoint.glob("*.safetensors")))
-    seconds = _fit(clf, corpus, held)
+        introduce(corpus, part, going_on=_is_unfinished(out))
+    seconds = _fit(clf, corpus, held, out)
     # So that `evaluate` can say when it is given the texts that the model was trained on.
     clf.training_["data"] = {"name": corpus.name, "sha256": corpus.sha256, "part": part}
-    clf.save(out)
-    if by_epochs and clf.history_.interrupted:
-        console(stderr=True).print(
+    _save(clf, out)
+    if system.by_epochs and clf.history_.interrupted:
+        _stop(
             f"stopped; the best model so far is in {out}; the same command goes on from here, "
             "with --restart it starts anew"
         )
-        raise typer.Exit(130)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
     if quiet:
         return
-    if by_epochs:
+    if system.by_epochs:
         report_network(clf, corpus, sources, out)
     else:
         report_counts(seconds, out)
-    say_next(out, data, part, system)
+    say_next(out, data, part, system.name)
 
 
-def _check_nothing_unfinished(out: Path, system: str, force: bool) -> None:
-    if (out / CHECKPOINT).exists() and not force:
+@contextmanager
+def _claimed(out: Path) -> Iterator[None]:
+    """Hold the folder, before any work is done; another command that trains there is refused."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(hold(out, patience=0))
+        except FolderInUseError:
+            raise ConfigError(
+                f"--out {out} is being written by another process; wait until it is done, or give "
+                "another folder"
+            ) from None
+        except OSError as error:
+            raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from error
+        yield
+
+
+def _check_folder(out: Path, system: str, force: bool) -> None:
+    """Refuse a folder that may not be written or that holds what is to be kept."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"--out {out} is a file; give the name of a folder")
+    if out.exists() and not os.access(out, os.W_OK | os.X_OK):
+        raise ConfigError(f"--out {out} cannot be written; give another folder")
+    repair(out)
+    is_unfinished = _is_unfinished(out)
+    if not is_unfinished:  # an empty folder of checkpoints is what a kill has left
+        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    if foreign_files(out) and not has_model(out):
+        raise ConfigError(
+            f"--out {out} holds other files and no model; give a new or an empty folder"
+        )
+    if force:
+        return
+    if is_unfinished and not describe(system).by_epochs:
         raise ConfigError(
             f"--out {out} holds the unfinished run of a network, with which {system} cannot go on; "
             "add --force to discard it, or give another folder"
         )
-
-
-def _prepare(out: Path, *, resume: bool, force: bool) -> Path:
-    """Check that DIR may be written, before any work; the folder for checkpoints in it."""
-    from adasent.saving.adasent import CONFIG, TENSORS
-
-    checkpoint = out / CHECKPOINT
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"--out {out} is a file; give the name of a folder")
-    present = {path.name for path in out.iterdir()} if out.exists() else set()
-    is_model = {CONFIG, TENSORS} <= present
-    if present - {CHECKPOINT} and not is_model:
-        raise ConfigError(
-            f"--out {out} holds other files and no model; give a new or an empty folder"
-        )
-    if is_model and CHECKPOINT not in present and not force:
+    if has_model(out) and not is_unfinished:
         raise ConfigError(f"--out {out} holds a model already; add --force to replace it")
-    if not resume:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    return checkpoint
 
 
-def _training_part(
-    data: str, text: str | None, label: str | None, encoding: str
-) -> tuple[Corpus, str]:
+def _is_unfinished(out: Path) -> bool:
+    """Whether the folder holds a run that can be gone on with."""
+    return any((out / CHECKPOINT).glob("*.safetensors"))
+
+
+def _save(clf: Any, out: Path) -> None:
+    """Save the model, or say what becomes of the training if that fails."""
+    kept = "the training is kept, and the same command goes on from its end"
+    kept = kept if _is_unfinished(out) else "the same command starts anew"
+    try:
+        clf.save(out)
+    except KeyboardInterrupt:
+        _stop(f"stopped before the model was saved; {kept}")
+    except OSError as error:
+        raise AdaSentError(f"the model was not saved: {out}: {error.strerror}; {kept}") from error
+
+
+def _stop(line: str) -> NoReturn:
+    console(stderr=True).print(line)
+    raise typer.Exit(130) from None
+
+
+def _training_part(data: str, columns: Columns) -> tuple[Corpus, str]:
     """The texts to train on, and whether they are the ``train`` part or ``all``."""
     from adasent.data import load
     from adasent.data.registry import find
@@ -160,12 +227,12 @@ def _training_part(
     entry = find(data)
     official = entry is not None and entry.split == "official"
     split = "train" if official else None
-    corpus = load(data, text=text, label=label, split=split, encoding=encoding)
+    corpus = load(data, **columns._asdict(), split=split)
     return corpus, split or "all"
 
 
 def _validation(
-    value: str | None, text: str | None, label: str | None, encoding: str
+    value: str | None, columns: Columns
 ) -> tuple[dict[str, Any], tuple[list[str], list[Any]] | None]:
     """What the option says, as a setting, or as texts and labels of their own."""
     from adasent.data import load
@@ -175,11 +242,11 @@ def _validation(
     try:
         return {"validation_fraction": float(value)}, None
     except ValueError:
-        held = load(value, text=text, label=label, encoding=encoding)
+        held = load(value, **columns._asdict())
         return {"validation_fraction": 0.0}, (held.texts, held.labels)
 
 
-def _fit(clf: Any, corpus: Corpus, held: tuple[list[str], list[Any]] | None) -> float:
+def _fit(clf: Any, corpus: Corpus, held: tuple[list[str], list[Any]] | None, out: Path) -> float:
     """Train, and say in how many seconds."""
     started = time.perf_counter()
     try:
@@ -188,8 +255,7 @@ def _fit(clf: Any, corpus: Corpus, held: tuple[list[str], list[Any]] | None) -> 
         raise CheckpointError(f"{error}; --restart discards it") from error
     except KeyboardInterrupt:
         # A network that has an epoch behind it ends its training without an error.
-        console(stderr=True).print(
-            "stopped before there was a model; nothing was saved, the same command starts anew"
-        )
-        raise typer.Exit(130) from None
+        if _is_unfinished(out):
+            _stop("stopped before a model was saved; the same command goes on from its last epoch")
+        _stop("stopped before there was a model; nothing was saved, the same command starts anew")
     return time.perf_counter() - started

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 
-from adasent.errors import ModelFormatError
-from adasent.estimators.neural import NeuralClassifier, VectorSource, _n_threads, network_settings
-from adasent.estimators.predictor import Predictor, encoder_of
+from adasent.estimators.encoding import VectorSource
+from adasent.estimators.neural import NeuralClassifier, _n_threads
+from adasent.estimators.predictor import Predictor
 from adasent.runtime.network import Network
 from adasent.runtime.threads import blas_threads
-from adasent.saving.adasent import TRAINING, SavedModel, read_model, write_model
+from adasent.saving.adasent import ADASENT, AdaSentFolder, read_adasent
+from adasent.saving.model import SavedModel, Schema
 from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 from adasent.text.tokenize import Tokenizer, tokenizer_name
-from adasent.training.config import TrainingConfig
-from adasent.training.history import History
+from adasent.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from adasent.explain import Explanation
@@ -62,7 +61,8 @@ fine_tune, epochs, batch_size, patience
         None, ``balanced`` or a mapping from label to weight.
     checkpoint
         Folder that keeps the state after each epoch. A run that was killed goes on from there
-        when ``fit`` is called again with the same data and settings. None keeps nothing.
+        when ``fit`` is called again with the same data and settings; ``save`` deletes the state of
+        a finished run once the model is on disk. None keeps nothing.
     random_state
         Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
     n_jobs
@@ -86,6 +86,7 @@ fine_tune, epochs, batch_size, patience
     system = "adasent"
     network_type = AdaSent
     config_type = AdaSentConfig
+    _folder: AdaSentFolder
 
     def __init__(
         self,
@@ -183,74 +184,47 @@ fine_tune, epochs, batch_size, patience
     def model_(self) -> AdaSent:
         """The network in torch; of a loaded model it is built when it is first asked for."""
         self._check_fitted("call fit, or AdaSentClassifier.load")
-        saved = self._saved
-        trained, fixed = saved.table.unpack()
-        tensors = saved.tensors | {"embedding.trained": trained, "embedding.fixed": fixed}
-        model = AdaSent(saved.config)
+        read = self._folder
+        trained, fixed = read.table.unpack()
+        tensors = read.tensors | {"embedding.trained": trained, "embedding.fixed": fixed}
+        model = AdaSent(read.config)
         model.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
         return model.eval()
 
     def _weights(self) -> tuple[AdaSentConfig, WordTable, dict[str, np.ndarray]]:
         """Shape, word table and other tensors of the network as they are now."""
         if "model_" not in vars(self):
-            return self._saved.config, self._saved.table, self._saved.tensors
+            return self._folder.config, self._folder.table, self._folder.tensors
         tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
         table = WordTable.wide(tensors.pop("embedding.trained"), tensors.pop("embedding.fixed"))
         return self.model_.config, table, tensors
 
     # -- saving --------------------------------------------------------------------------------
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder; see ``docs/format.md``."""
-        self._check_fitted("call fit before save")
+    @classmethod
+    def _schema(cls) -> Schema[AdaSentConfig, Vocabulary]:
+        return ADASENT
+
+    @classmethod
+    def _open(cls, folder: str | os.PathLike[str]) -> AdaSentFolder:
+        return read_adasent(folder)
+
+    def _to_saved(self) -> SavedModel:
         config, table, tensors = self._weights()
-        write_model(
-            folder,
-            SavedModel(
-                config,
-                self.vocabulary_,
-                self.classes_,
-                tokenizer_name(self.encoder_.tokenizer),
-                self.encoder_.max_words,
-                table,
-                tensors,
-                self.training_,
-            ),
+        return SavedModel(
+            self.system,
+            config.to_dict(),
+            tokenizer_name(self.encoder_.tokenizer),
+            self.encoder_.max_words,
+            self.classes_,
+            self.vocabulary_.to_list(),
+            table.to_tensors() | tensors,
+            self.training_,
         )
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
-        """Read a saved model.
-
-        Parameters
-        ----------
-        tokenizer
-            The callable the model was trained with, needed only if it was not a named one.
-        """
-        saved = read_model(folder)
-        encoder = encoder_of(saved, tokenizer)
-        network = saved.config.to_dict()
-        known = {name: network[name] for name in network_settings(AdaSentConfig)}
-        try:
-            settings = saved.training.get("settings", {})
-            names = [f.name for f in fields(TrainingConfig) if f.name in settings]
-            known |= TrainingConfig(**{name: settings[name] for name in names}).to_dict()
-            history = History.from_dict(saved.training.get("history", History().to_dict()))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelFormatError(
-                f"{Path(folder) / TRAINING}: settings or history cannot be read: {error}"
-            ) from error
-        clf = cls(
-            **known,
-            vector_size=saved.config.vector_size,
-            tokenizer=tokenizer or saved.tokenizer,
-            max_words=saved.max_words,
-            random_state=saved.training.get("seed", 0),
-        )
-        clf.classes_ = saved.classes
-        clf.vocabulary_ = saved.vocabulary
-        clf.encoder_ = encoder
-        clf._saved = saved
-        clf.training_ = saved.training
-        clf.history_ = history
+    def _from_opened(cls, opened: Any, tokenizer: Tokenizer | None, folder: Path) -> Self:
+        clf = super()._from_opened(opened, tokenizer, folder)
+        clf.vector_size = opened.config.vector_size
+        clf._folder = opened
         return clf

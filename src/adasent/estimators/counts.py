@@ -1,4 +1,4 @@
-"""MNB and NB-SVM of Wang & Manning (2012): n-grams that a text has in, linear scores out.
+"""MNB and NB-SVM of Wang & Manning (2012): linear scores over the n-grams that a text has.
 
 Both rest on the log-count ratio of an n-gram, how much likelier it is in texts of one class than in
 the others. MNB adds the ratios up; NB-SVM scales the features of a linear SVM by them.
@@ -18,18 +18,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import LinearSVC
 
-from adasent.checks import check_range
+from adasent.checks import check_integer, check_range
 from adasent.errors import AdaSentWarning, ModelFormatError
-from adasent.estimators.shallow import (
-    Examples,
+from adasent.estimators.one_go import (
+    OneGoClassifier,
     Settings,
-    ShallowClassifier,
     TextModel,
+    TokenExamples,
     Tokens,
     as_saved,
-    check_whole,
 )
-from adasent.saving.systems import SavedSystem
+from adasent.saving.model import Stored
 from adasent.text.tokenize import Tokenizer
 
 Ngram = tuple[str, ...]
@@ -54,7 +53,7 @@ class MNBConfig(Settings):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        check_whole("max_ngram", self.max_ngram, 1, 5)
+        check_integer("max_ngram", self.max_ngram, 1, 5)
         check_range("alpha", self.alpha, 1e-6, 1e6)
 
 
@@ -120,29 +119,43 @@ class NgramModel(TextModel):
         return list(map(list, ordered)), {k: v.astype(np.float32) for k, v in arrays.items()}
 
     @classmethod
-    def from_parts(cls, config: MNBConfig, saved: SavedSystem) -> Self:
-        """Inverse of :meth:`parts`."""
+    def parse_vocabulary(cls, words: list[Any], config: MNBConfig) -> dict[Ngram, int]:
+        """N-gram -> its column."""
         ngrams: dict[Ngram, int] = {}
-        for words in saved.vocabulary:
+        for ngram in words:
             if not (
-                isinstance(words, list)
-                and 1 <= len(words) <= config.max_ngram
-                and all(isinstance(word, str) for word in words)
+                isinstance(ngram, list)
+                and 1 <= len(ngram) <= config.max_ngram
+                and all(isinstance(word, str) for word in ngram)
             ):
                 raise ModelFormatError(
-                    f"vocabulary: expected lists of 1 to {config.max_ngram} words, one an n-gram"
+                    f"expected lists of 1 to {config.max_ngram} words, one an n-gram"
                 )
-            ngrams[tuple(words)] = len(ngrams)
-        n_classes, n_ngrams = len(saved.classes), len(saved.vocabulary)
-        if len(ngrams) != n_ngrams:
-            raise ModelFormatError("vocabulary: some n-gram occurs twice")
-        saved.check_shapes(
-            {"coef": (n_classes, n_ngrams), "intercept": (n_classes,), "log_prior": (n_classes,)}
-        )
-        return cls(ngrams, **saved.arrays)
+            ngrams[tuple(ngram)] = len(ngrams)
+        if len(ngrams) != len(words):
+            raise ModelFormatError("some n-gram occurs twice")
+        return ngrams
+
+    @classmethod
+    def stored(
+        cls, config: MNBConfig, vocabulary: dict[Ngram, int], n_classes: int
+    ) -> dict[str, Stored]:
+        """A column of weights for each n-gram, and what a text starts with."""
+        return {
+            "coef": Stored((n_classes, len(vocabulary))),
+            "intercept": Stored((n_classes,)),
+            "log_prior": Stored((n_classes,)),
+        }
+
+    @classmethod
+    def from_parts(
+        cls, config: MNBConfig, vocabulary: dict[Ngram, int], arrays: dict[str, np.ndarray]
+    ) -> Self:
+        """Inverse of :meth:`parts`."""
+        return cls(vocabulary, **arrays)
 
 
-class MNBClassifier(ShallowClassifier):
+class MNBClassifier(OneGoClassifier):
     """Multinomial naive Bayes over the n-grams of a text, each counted once.
 
     The score of class c is log N_c plus, for each n-gram of the text, log p(n-gram | c). For two
@@ -184,7 +197,7 @@ class MNBClassifier(ShallowClassifier):
         self.max_ngram = max_ngram
         self.alpha = alpha
 
-    def _train(self, config: MNBConfig, examples: Examples, seed: int) -> NgramModel:
+    def _train(self, config: MNBConfig, examples: TokenExamples, seed: int) -> NgramModel:
         vectorizer = _vectorizer(config.max_ngram)
         present = vectorizer.fit_transform(examples.tokens)
         likelihood = _log_likelihood(_counts(present, examples), config.alpha)
@@ -194,7 +207,7 @@ class MNBClassifier(ShallowClassifier):
         return NgramModel(vectorizer.vocabulary_, coef, log_prior, log_prior)
 
 
-class NBSVMClassifier(ShallowClassifier):
+class NBSVMClassifier(OneGoClassifier):
     """A linear SVM whose features are log-count ratios, interpolated with naive Bayes.
 
     For a class against the rest, an n-gram of the text has the value of its log-count ratio r. A
@@ -244,7 +257,7 @@ class NBSVMClassifier(ShallowClassifier):
         self.beta = beta
         self.C = C
 
-    def _train(self, config: NBSVMConfig, examples: Examples, seed: int) -> NgramModel:
+    def _train(self, config: NBSVMConfig, examples: TokenExamples, seed: int) -> NgramModel:
         vectorizer = _vectorizer(config.max_ngram)
         present = vectorizer.fit_transform(examples.tokens)
         counts = _counts(present, examples)
@@ -294,7 +307,7 @@ def _vectorizer(longest: int, vocabulary: Mapping[Ngram, int] | None = None) -> 
     )
 
 
-def _counts(present: csr_matrix, examples: Examples) -> np.ndarray:
+def _counts(present: csr_matrix, examples: TokenExamples) -> np.ndarray:
     """(C, V) weight of the texts of each class that have each n-gram."""
     member = np.zeros((examples.n_classes, len(examples.targets)))
     member[examples.targets, np.arange(len(examples.targets))] = examples.weights

@@ -16,47 +16,38 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
-from adasent.checks import check_range
+from adasent.checks import check_flag, check_integer, check_range
 from adasent.data import held_out
-from adasent.data.derived import vector_file, vector_names
-from adasent.errors import AdaSentError, AdaSentWarning, DataError
-from adasent.estimators.inputs import check_examples, example_weights
-from adasent.estimators.seeds import seed_from
+from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
+from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
+from adasent.estimators.encoding import Encoded as Encoded
+from adasent.estimators.encoding import (
+    VectorSource,
+    count_unseen,
+    first_table,
+    positions_in,
+    read_sources,
+)
+from adasent.saving.folder import TRAINING
+from adasent.saving.model import Opened, naming, tokenizer_of
 from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
 from adasent.text.batch import length_buckets, pad
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer
-from adasent.text.vocabulary import SPECIALS, Vocabulary
-from adasent.training.checkpoint import Checkpoint, run_fingerprint
+from adasent.text.vocabulary import Vocabulary
+from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.examples import Examples
 from adasent.training.history import History
 from adasent.training.loop import default_device, train
 from adasent.training.progress import ProgressBar
 from adasent.training.run import Run
-from adasent.vectors.words import (
-    NEW_WORD_SPREAD,
-    WordVectors,
-    align,
-    as_vectors,
-    frequent_words,
-)
+from adasent.vectors.words import frequent_words
 
-VectorSource = str | os.PathLike[str] | WordVectors | Any
 _PREDICTION_BATCH = 128
-
-
-class Unseen(NamedTuple):
-    """Words of the validation texts: what the model will meet in texts it was not trained on."""
-
-    n_words: int
-    n_unknown: int  # to the model
-    n_left_out: int  # of these, the pre-trained vectors have them: more extra words would help
 
 
 class Size(NamedTuple):
@@ -66,38 +57,22 @@ class Size(NamedTuple):
     network: int
 
 
-class Encoded(NamedTuple):
-    """Texts ready for a network of any shape."""
-
-    training: Examples
-    validation: Examples | None
-    table: np.ndarray  # (V, d) initial word vectors
-    classes: np.ndarray
-    encoder: TextEncoder
-    seed: int
-    n_texts: int
-    unseen: Unseen | None
-
-
-class _Task(NamedTuple):
+class _PreparedFit(NamedTuple):
     """A fit that is ready to train, and what will be needed after it."""
 
     run: Run
     encoded: Encoded
 
 
-class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NeuralClassifier(TextClassifier):
     """Base of the estimators that train a network.
 
     Attributes
     ----------
-    system
-        Name of the system.
     network_type, config_type
-        Its module, and the dataclass that fixes its shape.
+        The network, and the dataclass that fixes its shape.
     """
 
-    system: ClassVar[str]
     network_type: ClassVar[type[System]]
     config_type: ClassVar[type[SystemConfig]]
 
@@ -114,12 +89,10 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     verbose: int
 
-    classes_: np.ndarray
     vocabulary_: Vocabulary
     encoder_: TextEncoder
     model_: Any
     history_: History
-    training_: dict[str, Any]
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -147,16 +120,22 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         The estimator itself. After Ctrl-C it holds the best model so far, and a warning says so.
+
+        Notes
+        -----
+        With a ``checkpoint``, the state of a finished run stays there until ``save`` has written
+        the model: until then ``fit`` with the same data goes straight to the end.
         """
-        task = self._prepare(X, y, sample_weight, validation)
+        prepared = self._prepare(X, y, sample_weight, validation)
         device = default_device()
         checkpoint = None
         with _threads(self.n_jobs):
             if self.checkpoint is not None:
-                path = Path(self.checkpoint) / "checkpoint.safetensors"
-                checkpoint = Checkpoint(path, run_fingerprint(task.run, device))
+                path = Path(self.checkpoint) / CHECKPOINT_FILE
+                checkpoint = Checkpoint(path, run_fingerprint(prepared.run, device))
+                checkpoint.check_writable()
             (history,) = train(
-                [task.run],
+                [prepared.run],
                 callbacks=[ProgressBar()] if self.verbose else [],
                 checkpoint=checkpoint,
                 device=device,
@@ -168,9 +147,21 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 AdaSentWarning,
                 stacklevel=2,
             )
-        elif checkpoint is not None:
+        self._finish(prepared, history)
+        self._checkpoint = None if history.interrupted else checkpoint
+        return self
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder, in place of a model that is there; see ``docs/format.md``.
+
+        A save that fails or is killed leaves the old model as it was. Once the new one is on disk,
+        the checkpoint of the finished run that it came from is deleted.
+        """
+        super().save(folder)
+        checkpoint: Checkpoint | None = getattr(self, "_checkpoint", None)
+        if checkpoint is not None:
             checkpoint.clear()
-        return self._finish(task, history)
+            self._checkpoint = None
 
     def _prepare(
         self,
@@ -178,7 +169,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
-    ) -> _Task:
+    ) -> _PreparedFit:
         """Everything before training: checked, tokenised, encoded, with a fresh network."""
         return self._build(self._encode(X, y, sample_weight, validation))
 
@@ -191,30 +182,19 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Encoded:
         """Texts and vectors as numbers. The settings of network and training play no part."""
         self._training_config(self.vector_size)
-        texts, labels = check_examples(X, y)
-        classes = np.unique(labels)
-        if len(classes) == 1:
-            warnings.warn(
-                f"only one class, {labels.tolist()[0]!r}, in the labels; "
-                "it will always be predicted",
-                AdaSentWarning,
-                stacklevel=3,
-            )
-        weights = example_weights(sample_weight, self.class_weight, labels)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
-        used = np.flatnonzero(weights)
-        texts, labels = [texts[i] for i in used], labels[used]
-        weights = (weights[used] / weights[used].mean()).astype(np.float32)
-        targets = np.searchsorted(classes, labels)
+        texts, labels, targets, weights, classes = check_training(
+            X, y, sample_weight, self.class_weight
+        )
+        weights = (weights / weights.mean()).astype(np.float32)
         seed = seed_from(self.random_state, 2**63 - 1)
-
         tokenizer = get_tokenizer(self.tokenizer)
         tokens = tokenise(texts, tokenizer, self.max_words)
         if validation is None:
             kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
         else:
             kept, held = np.arange(len(texts)), np.empty(0, dtype=np.int64)
-        sources = _read_sources(self.vectors)
+        sources = read_sources(self.vectors)
         vocabulary = Vocabulary.build(
             (tokens[i] for i in kept),
             min_count=self.min_count,
@@ -235,7 +215,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             held_tokens = tokenise(held_texts, tokenizer, self.max_words)
             held_examples = Examples(
                 [vocabulary.encode(row) for row in held_tokens],
-                one_hot[_positions(held_labels, classes)],
+                one_hot[positions_in(held_labels, classes)],
                 np.ones(len(held_texts), dtype=np.float32),
                 self._parse(held_texts, held_tokens),
             )
@@ -243,15 +223,15 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Encoded(
             training,
             held_examples,
-            _word_table(sources, vocabulary, self.vector_size, seed),
+            first_table(sources, vocabulary, self.vector_size, seed),
             classes,
             TextEncoder(tokenizer, vocabulary, self.max_words),
             seed,
             len(texts),
-            _unseen(held_tokens, vocabulary, sources) if held_tokens else None,
+            count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
         )
 
-    def _build(self, encoded: Encoded) -> _Task:
+    def _build(self, encoded: Encoded) -> _PreparedFit:
         """A fresh network for texts that were encoded by an estimator of the same vectors."""
         table = self._widen(encoded.table)
         vocabulary = encoded.encoder.vocabulary
@@ -267,11 +247,11 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model.embedding.set_vectors(torch.from_numpy(table))
         config = self._training_config(encoded.table.shape[1])
         run = Run(model, encoded.training, encoded.validation, config, encoded.seed)
-        return _Task(run, encoded)
+        return _PreparedFit(run, encoded)
 
-    def _finish(self, task: _Task, history: History) -> Self:
+    def _finish(self, prepared: _PreparedFit, history: History) -> Self:
         """Everything after training: the fitted attributes."""
-        run, encoded = task
+        run, encoded = prepared
         _round_table(run.model)
         self.classes_ = encoded.classes
         self.vocabulary_ = encoded.encoder.vocabulary
@@ -288,6 +268,28 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
         }
         return self
+
+    @classmethod
+    def _from_opened(
+        cls, opened: Opened[Any, Vocabulary], tokenizer: Tokenizer | None, folder: Path
+    ) -> Self:
+        saved = opened.saved
+        with naming(folder / TRAINING):
+            settings, history = _read_training(saved.training)
+        network = {name: getattr(opened.config, name) for name in network_settings(cls.config_type)}
+        clf = cls(
+            **network,
+            **settings,
+            tokenizer=tokenizer or saved.tokenizer,
+            max_words=saved.max_words,
+            random_state=saved.training.get("seed", 0),
+        )
+        clf.vocabulary_ = opened.vocabulary
+        clf.encoder_ = TextEncoder(
+            tokenizer_of(saved, tokenizer), opened.vocabulary, saved.max_words
+        )
+        clf.history_ = history
+        return clf
 
     def _shape(self, **sizes: int) -> SystemConfig:
         """The network's config: its settings, and the sizes that follow from the data."""
@@ -317,12 +319,6 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return TrainingConfig(**settings)
 
     # -- prediction ----------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable label of each text, as the user gave it in ``fit``."""
-        best = self.predict_proba(X).argmax(axis=1)
-        labels: np.ndarray = self.classes_[best]
-        return labels
 
     @torch.no_grad()
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -354,21 +350,6 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities /= total
         return probabilities
 
-    def _check_fitted(self, remedy: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; {remedy}")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.non_deterministic = False
-        return tags
-
 
 def fit_together(estimators: Sequence[NeuralClassifier], parts: Sequence[tuple[Any, Any]]) -> None:
     """``fit`` of each estimator on its texts and labels, trained as one where they are alike.
@@ -383,14 +364,14 @@ def fit_together(estimators: Sequence[NeuralClassifier], parts: Sequence[tuple[A
 
 def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
     """:func:`fit_together` of texts that are encoded."""
-    tasks = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
+    fits = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
     kinds: dict[Hashable, list[int]] = {}
-    for i, task in enumerate(tasks):
-        kinds.setdefault(task.run.kind, []).append(i)
+    for i, prepared in enumerate(fits):
+        kinds.setdefault(prepared.run.kind, []).append(i)
     for members in kinds.values():
-        histories = train([tasks[i].run for i in members])
+        histories = train([fits[i].run for i in members])
         for i, history in zip(members, histories, strict=True):
-            estimators[i]._finish(tasks[i], history)
+            estimators[i]._finish(fits[i], history)
 
 
 def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
@@ -435,53 +416,26 @@ def _threads(n_jobs: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _read_sources(vectors: Any) -> list[WordVectors]:
-    """The vectors setting -> word vectors in memory."""
-    if vectors is None:
-        return []
-    many = vectors if isinstance(vectors, list | tuple) else [vectors]
-    sources = []
-    for one in many:
-        if isinstance(one, str) and not Path(one).exists() and one in vector_names():
-            one = vector_file(one)
-        sources.append(as_vectors(one))
-    return sources
-
-
-def _positions(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Where labels of a validation part stand among the classes of the training part."""
-    unknown = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
-    if unknown:
-        raise DataError(
-            f"validation labels {unknown[:3]!r} do not occur in training; "
-            f"expected one of {classes.tolist()!r}"
-        )
-    return np.searchsorted(classes, labels)
-
-
-def _unseen(
-    tokens: Sequence[Sequence[str]], vocabulary: Vocabulary, sources: Sequence[WordVectors]
-) -> Unseen:
-    words = [word for row in tokens for word in row]
-    unknown = [word for word in words if word not in vocabulary]
-    left_out = sum(any(word in source for source in sources) for word in unknown)
-    return Unseen(len(words), len(unknown), left_out)
-
-
-def _word_table(
-    sources: list[WordVectors], vocabulary: Vocabulary, size: int, seed: int
-) -> np.ndarray:
-    """(V, d) initial word table."""
-    if sources:
-        return align(sources, vocabulary, seed=seed)
-    table = np.random.default_rng(seed).normal(0.0, NEW_WORD_SPREAD, (len(vocabulary), size))
-    table[: len(SPECIALS)] = 0.0
-    return table.astype(np.float32)
-
-
 @torch.no_grad()
 def _round_table(model: System) -> None:
     """Round the word table to what is saved of it, so that saving loses nothing."""
     trained, fixed = model.embedding.trained, model.embedding.fixed
     trained.copy_(torch.from_numpy(round_to_half(trained.numpy())))
     fixed.copy_(torch.from_numpy(from_int8(*to_int8(fixed.numpy()))))
+
+
+def _read_training(training: dict[str, Any]) -> tuple[dict[str, Any], History]:
+    """Settings of training and the history, as ``training.json`` has them; both may be missing."""
+    settings, history = training.get("settings", {}), training.get("history", History().to_dict())
+    if not isinstance(settings, dict) or not isinstance(history, dict):
+        raise ConfigError("expected settings and history to be objects")
+    known = {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
+    config = TrainingConfig(**known)
+    check_flag("fine_tune", config.fine_tune)
+    rows, best = history["epochs"], history["best_epoch"]
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ConfigError("expected history.epochs to be a list of objects")
+    if best is not None:
+        check_integer("history.best_epoch", best, 0, len(rows) - 1)
+    check_flag("history.interrupted", history["interrupted"])
+    return config.to_dict(), History.from_dict(history)

@@ -16,18 +16,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from adasent.checks import check_range
+from adasent.checks import check_integer, check_range
 from adasent.errors import DataError, ModelFormatError, require
-from adasent.estimators.shallow import (
-    Examples,
+from adasent.estimators.one_go import (
+    OneGoClassifier,
     Settings,
-    ShallowClassifier,
     TextModel,
+    TokenExamples,
     Tokens,
     as_saved,
-    check_whole,
 )
-from adasent.saving.systems import SavedSystem
+from adasent.saving.model import Stored
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer
 
@@ -74,17 +73,17 @@ class ParagraphVectorConfig(Settings):
     C: float = 0.1
 
     def __post_init__(self) -> None:
-        check_whole("vector_size", self.vector_size, 1, 4096)
-        check_whole("window", self.window, 1, 100)
-        check_whole("negative", self.negative, 1, 100)
-        check_whole("min_count", self.min_count, 1)
-        check_whole("epochs", self.epochs, 1, 10_000)
+        check_integer("vector_size", self.vector_size, 1, 4096)
+        check_integer("window", self.window, 1, 100)
+        check_integer("negative", self.negative, 1, 100)
+        check_integer("min_count", self.min_count, 1)
+        check_integer("epochs", self.epochs, 1, 10_000)
         check_range("learning_rate", self.learning_rate, _LAST_RATE, 1)
         check_range("C", self.C, 1e-6, 1e6)
 
 
 class DocumentModel:
-    """PV-DM or PV-DBOW: tokens of texts in, vectors of texts out.
+    """PV-DM or PV-DBOW: makes vectors of texts from their tokens.
 
     The tables and the compiled passes are gensim's. Its loop over the corpus is not used: it goes
     through threads, and it starts an inference from a vector that depends on Python's salted hash.
@@ -213,37 +212,51 @@ class ParagraphModel(TextModel):
         }
 
     @classmethod
-    def from_parts(cls, config: ParagraphVectorConfig, saved: SavedSystem) -> Self:
-        """Inverse of :meth:`parts`."""
+    def parse_vocabulary(cls, words: list[Any], config: ParagraphVectorConfig) -> dict[str, int]:
+        """Word -> its count."""
         counts: dict[str, int] = {}
-        for pair in saved.vocabulary:
+        for pair in words:
             if not (
                 isinstance(pair, list)
                 and [type(part) for part in pair] == [str, int]
                 and 1 <= pair[1] <= _MAX_COUNT
             ):
-                raise ModelFormatError("vocabulary: expected pairs of a word and its count")
+                raise ModelFormatError("expected pairs of a word and its count")
             counts[pair[0]] = pair[1]
-        n_classes, n_words, size = len(saved.classes), len(saved.vocabulary), config.vector_size
-        if len(counts) != n_words:
-            raise ModelFormatError("vocabulary: some word occurs twice")
-        saved.check_shapes(
-            {
-                "dm.words": (n_words, size),
-                "dm.hidden": (n_words, size),
-                "dbow.hidden": (n_words, size),
-                "coef": (n_classes, 2 * size),
-                "intercept": (n_classes,),
-            }
-        )
-        dm, dbow = DocumentModel("dm", counts, config), DocumentModel("dbow", counts, config)
-        dm.tables.wv.vectors = saved.arrays["dm.words"]
-        dm.tables.syn1neg = saved.arrays["dm.hidden"]
-        dbow.tables.syn1neg = saved.arrays["dbow.hidden"]
-        return cls(counts, dm, dbow, saved.arrays["coef"], saved.arrays["intercept"])
+        if len(counts) != len(words):
+            raise ModelFormatError("some word occurs twice")
+        return counts
+
+    @classmethod
+    def stored(
+        cls, config: ParagraphVectorConfig, vocabulary: dict[str, int], n_classes: int
+    ) -> dict[str, Stored]:
+        """Tables with a row for each word, and the regression."""
+        table = Stored((len(vocabulary), config.vector_size))
+        return {
+            "dm.words": table,
+            "dm.hidden": table,
+            "dbow.hidden": table,
+            "coef": Stored((n_classes, 2 * config.vector_size)),
+            "intercept": Stored((n_classes,)),
+        }
+
+    @classmethod
+    def from_parts(
+        cls,
+        config: ParagraphVectorConfig,
+        vocabulary: dict[str, int],
+        arrays: dict[str, np.ndarray],
+    ) -> Self:
+        """Inverse of :meth:`parts`."""
+        dm, dbow = (DocumentModel(kind, vocabulary, config) for kind in ("dm", "dbow"))
+        dm.tables.wv.vectors = arrays["dm.words"]
+        dm.tables.syn1neg = arrays["dm.hidden"]
+        dbow.tables.syn1neg = arrays["dbow.hidden"]
+        return cls(vocabulary, dm, dbow, arrays["coef"], arrays["intercept"])
 
 
-class ParagraphVectorClassifier(ShallowClassifier):
+class ParagraphVectorClassifier(OneGoClassifier):
     """Logistic regression on the PV-DM and PV-DBOW vectors of a text, side by side.
 
     Training sees the texts given to ``fit`` and those in ``unlabelled``, and no others: test texts
@@ -301,7 +314,7 @@ class ParagraphVectorClassifier(ShallowClassifier):
         self.unlabelled = unlabelled
 
     def _train(
-        self, config: ParagraphVectorConfig, examples: Examples, seed: int
+        self, config: ParagraphVectorConfig, examples: TokenExamples, seed: int
     ) -> ParagraphModel:
         tokens = examples.tokens
         if self.unlabelled is not None:
@@ -343,7 +356,7 @@ def _infer_all(dm: DocumentModel, dbow: DocumentModel, tokens: Tokens) -> np.nda
 
 
 def _regression(
-    vectors: np.ndarray, examples: Examples, inverse_penalty: float
+    vectors: np.ndarray, examples: TokenExamples, inverse_penalty: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(C, 2 d) weights and (C,) intercepts of a logistic regression on vectors."""
     coef = np.zeros((examples.n_classes, vectors.shape[1]))

@@ -1,4 +1,4 @@
-"""A saved model in, an object that labels texts out; needs numpy and safetensors only."""
+"""Labels texts with a saved AdaSent model; needs numpy and safetensors only."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from adasent.checks import check_range
-from adasent.errors import ConfigError
+from adasent.errors import DataError
 from adasent.runtime.arrays import Doubles
 from adasent.runtime.network import Network
 from adasent.runtime.phrases import PhraseCache
 from adasent.runtime.trace import Trace
-from adasent.saving.adasent import SavedModel, read_model
+from adasent.saving.adasent import read_adasent
+from adasent.saving.model import tokenizer_of
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer
+from adasent.text.tokenize import Tokenizer
 from adasent.text.vocabulary import SPECIALS, UNK_ID
 
 if TYPE_CHECKING:
     from adasent.explain import Explanation
+
+#: Labels that the representation of a model lists.
+_SHOWN = 6
 
 
 class Predictor:
@@ -79,6 +83,27 @@ class Predictor:
         """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
         return self.network.probabilities(self.encoder(check_texts(texts)), self.phrases_)
 
+    def score(self, texts: Any, labels: Any) -> float:
+        """The share of texts that get the label they should have."""
+        found, expected = self.predict(texts), np.asarray(labels)
+        if found.shape != expected.shape or not len(found):
+            raise DataError(
+                f"expected as many labels as texts, and at least one, got {len(found)} texts and "
+                f"labels of shape {expected.shape}"
+            )
+        return float(np.mean(found == expected))
+
+    def __repr__(self) -> str:
+        labels = self.classes_.tolist()
+        listed = ", ".join(map(str, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
+        classes = "1 class" if len(labels) == 1 else f"{len(labels)} classes"
+        config = self.network.config
+        n_words = config.n_trained + config.n_fixed
+        return (
+            f"Predictor(adasent, {classes}: {listed}; {n_words:,} words of {config.vector_size} "
+            f"dimensions, units of {config.hidden_size})"
+        )
+
     @overload
     def trace(self, texts: str) -> Trace: ...
 
@@ -113,22 +138,10 @@ class Predictor:
         return found
 
 
-def encoder_of(saved: SavedModel, tokenizer: Tokenizer | None = None) -> TextEncoder:
-    """From texts to ids as a saved model does it; see :func:`load`."""
-    if saved.tokenizer == "custom" and tokenizer is None:
-        raise ConfigError(
-            "the model was trained with a tokenizer of its own; pass it: "
-            "load(folder, tokenizer=...)"
-        )
-    return TextEncoder(
-        get_tokenizer(tokenizer or saved.tokenizer), saved.vocabulary, saved.max_words
-    )
-
-
 def load(
     folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, *, phrase_cache: int = 0
 ) -> Predictor:
-    """Read a saved model for prediction.
+    """Read a saved AdaSent model for prediction; ``adasent.load`` reads those of any system.
 
     Parameters
     ----------
@@ -144,7 +157,7 @@ def load(
     ModelFormatError
         If the folder is not a whole and valid model.
     """
-    saved = read_model(folder)
-    network = Network(saved.config, saved.table, saved.tensors)
-    encoder = encoder_of(saved, tokenizer)
+    saved, config, vocabulary, table, tensors = read_adasent(folder)
+    network = Network(config, table, tensors)
+    encoder = TextEncoder(tokenizer_of(saved, tokenizer), vocabulary, saved.max_words)
     return Predictor(network, encoder, saved.classes, saved.training, phrase_cache=phrase_cache)

@@ -1,30 +1,163 @@
-"""Names of the twelve systems of the paper's Table 2 -> estimators with the same interface."""
+"""The systems, each stated once: what there is to train and compare, and how to get at it.
+
+Whoever lists systems, checks options, documents them or runs the reproduction reads this table. It
+imports none of them: each needs packages of its own.
+"""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from adasent.errors import ConfigError, ModelFormatError, nearest, require
+from adasent.errors import ConfigError, nearest, require
 
-#: Name -> (module, class). Imported when asked for: each needs its own packages.
-SYSTEMS: dict[str, tuple[str, str]] = {
-    "adasent": ("adasent.estimators.adasent", "AdaSentClassifier"),
-    "mnb": ("adasent.estimators.counts", "MNBClassifier"),
-    "nbsvm": ("adasent.estimators.counts", "NBSVMClassifier"),
-    "paragraph-vector": ("adasent.estimators.paragraph_vector", "ParagraphVectorClassifier"),
-    "cbow": ("adasent.estimators.rivals", "CBowClassifier"),
-    "rnn": ("adasent.estimators.rivals", "RnnClassifier"),
-    "brnn": ("adasent.estimators.rivals", "BRnnClassifier"),
-    "grconv": ("adasent.estimators.rivals", "GrConvClassifier"),
-    "cnn": ("adasent.estimators.rivals", "CnnClassifier"),
-    "dcnn": ("adasent.estimators.rivals", "DcnnClassifier"),
-    "rae": ("adasent.estimators.rivals", "RaeClassifier"),
-    "mv-recnn": ("adasent.estimators.rivals", "MvRecNNClassifier"),
-}
+if TYPE_CHECKING:
+    from adasent.text.tokenize import Tokenizer
+
+_NETWORK = (("torch", "train"), ("sklearn", "train"))
+_COUNTS = (("sklearn", "train"),)
+_PARAGRAPHS = (("sklearn", "train"), ("gensim", "vectors"))
+
+
+@dataclass(frozen=True)
+class SystemEntry:
+    """Everything there is to say of a system.
+
+    Attributes
+    ----------
+    name
+        What ``--system`` and :func:`make` take.
+    title
+        Its name in the paper's tables.
+    summary
+        What it is, in a few words.
+    paper
+        Where it comes from.
+    module, attribute
+        The class: an estimator or, in ``adasent.systems``, a network, of which
+        :mod:`adasent.estimators.rivals` makes one.
+    needs
+        Packages that must be there, each with the extra of ``adasent`` that brings it.
+    vectors
+        Whether it reads word vectors.
+    trees
+        Whether it composes along parse trees.
+    by_epochs
+        Whether it is trained by epochs, with validation, progress and checkpoints; the others
+        train in one go.
+    """
+
+    name: str
+    title: str
+    summary: str
+    paper: str
+    module: str
+    attribute: str
+    needs: tuple[tuple[str, str], ...] = _NETWORK
+    vectors: bool = True
+    trees: bool = False
+    by_epochs: bool = True
+
+    @property
+    def extras(self) -> str:
+        """The extras of ``adasent`` that it needs, with commas between."""
+        return ",".join(dict.fromkeys(extra for _, extra in self.needs))
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the class is a network without an estimator of its own."""
+        return self.module.startswith("adasent.systems.")
+
+
+_ENTRIES = (
+    SystemEntry(
+        "adasent",
+        "AdaSent",
+        "consensus over a pyramid of phrases",
+        "Zhao et al. 2015",
+        "adasent.estimators.adasent",
+        "AdaSentClassifier",
+    ),
+    SystemEntry(
+        "mnb",
+        "MNB",
+        "naive Bayes over words and pairs",
+        "Wang & Manning 2012",
+        "adasent.estimators.counts",
+        "MNBClassifier",
+        needs=_COUNTS,
+        vectors=False,
+        by_epochs=False,
+    ),
+    SystemEntry(
+        "nbsvm",
+        "NB-SVM",
+        "SVM on naive Bayes' ratios",
+        "Wang & Manning 2012",
+        "adasent.estimators.counts",
+        "NBSVMClassifier",
+        needs=_COUNTS,
+        vectors=False,
+        by_epochs=False,
+    ),
+    SystemEntry(
+        "paragraph-vector",
+        "P.V.",
+        "learnt vectors of whole texts",
+        "Le & Mikolov 2014",
+        "adasent.estimators.paragraph_vector",
+        "ParagraphVectorClassifier",
+        needs=_PARAGRAPHS,
+        vectors=False,
+        by_epochs=False,
+    ),
+    SystemEntry(
+        "cbow", "cBoW", "pooled word vectors", "Zhao et al. 2015", "adasent.systems.cbow", "CBow"
+    ),
+    SystemEntry("rnn", "RNN", "recurrent, last state", "Elman 1990", "adasent.systems.rnn", "Rnn"),
+    SystemEntry(
+        "brnn",
+        "BRNN",
+        "recurrent both ways, max over words",
+        "Lai et al. 2015",
+        "adasent.systems.rnn",
+        "BRnn",
+    ),
+    SystemEntry(
+        "grconv",
+        "GrConv",
+        "top of the pyramid",
+        "Cho et al. 2014",
+        "adasent.systems.grconv",
+        "GrConv",
+    ),
+    SystemEntry(
+        "cnn", "CNN", "windows of words, max over time", "Kim 2014", "adasent.systems.cnn", "Cnn"
+    ),
+    SystemEntry(
+        "dcnn",
+        "DCNN",
+        "wide convolution, k-max pooling",
+        "Kalchbrenner et al. 2014",
+        "adasent.systems.dcnn",
+        "Dcnn",
+    ),
+    SystemEntry(
+        "rae", "RAE", "recursive autoencoder", "Socher et al. 2011", "adasent.systems.rae", "Rae"
+    ),
+    SystemEntry(
+        "mv-recnn",
+        "MV-RecNN",
+        "vectors and matrices along a parse",
+        "Socher et al. 2012",
+        "adasent.systems.mvrnn",
+        "MvRecNN",
+        trees=True,
+    ),
+)
+SYSTEMS: dict[str, SystemEntry] = {entry.name: entry for entry in _ENTRIES}
 
 #: Keywords of estimators that say what is read, by which seed and how fast, not what is computed.
 _NOT_SETTINGS = {
@@ -41,15 +174,23 @@ _NOT_SETTINGS = {
 }
 
 
-def find(system: str) -> Any:
-    """The estimator class of a system."""
+def describe(system: str) -> SystemEntry:
+    """The entry of a system."""
     if system not in SYSTEMS:
         raise ConfigError(f"unknown system {system!r}{nearest(system, SYSTEMS)}")
-    module, name = SYSTEMS[system]
-    counts_words = module in ("adasent.estimators.counts", "adasent.estimators.paragraph_vector")
-    for package in ("sklearn",) if counts_words else ("torch", "sklearn"):
-        require(package, "train", f"the system {system}")
-    return getattr(importlib.import_module(module), name)
+    return SYSTEMS[system]
+
+
+def find(system: str) -> Any:
+    """The estimator class of a system."""
+    entry = describe(system)
+    for package, extra in entry.needs:
+        require(package, extra, f"the system {system}")
+    if entry.is_network:
+        from adasent.estimators.rivals import estimator_of
+
+        return estimator_of(entry)
+    return getattr(importlib.import_module(entry.module), entry.attribute)
 
 
 def make(system: str, **settings: Any) -> Any:
@@ -63,12 +204,46 @@ def defaults(system: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in _NOT_SETTINGS}
 
 
-def load_system(folder: str | os.PathLike[str], **options: Any) -> Any:
-    """The saved model of any system as its estimator."""
-    path = Path(folder) / "config.json"
-    try:
-        header = json.loads(path.read_bytes())
-        system = header["system"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelFormatError(f"{path}: expected the configuration of a model: {error}") from error
-    return find(str(system)).load(folder, **options)
+def saved_system(folder: str | os.PathLike[str]) -> str:
+    """The system of a saved model; of a folder that names none, AdaSent, whose reader says why."""
+    from adasent.saving.model import system_of  # which needs numpy
+
+    system = system_of(folder)
+    return system if system in SYSTEMS else "adasent"
+
+
+def load_estimator(
+    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, **options: Any
+) -> Any:
+    """The saved model of any system as its estimator; see :func:`load`."""
+    return find(saved_system(folder)).load(folder, tokenizer=tokenizer, **options)
+
+
+def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:
+    """Read a saved model of any system for prediction.
+
+    Parameters
+    ----------
+    folder
+        What ``save`` of an estimator or ``adasent train`` wrote.
+    tokenizer
+        The callable the model was trained with, needed only if it was not a named one.
+
+    Returns
+    -------
+    What has ``predict``, ``predict_proba``, ``score`` and ``classes_``: for AdaSent a
+    :class:`~adasent.estimators.predictor.Predictor`, which needs numpy alone; for the others the
+    estimator.
+
+    Raises
+    ------
+    ModelFormatError
+        If the folder is not a whole and valid model.
+    MissingDependencyError
+        If the system needs a package that is not installed; the message names the extra.
+    """
+    if saved_system(folder) == "adasent":
+        from adasent.estimators.predictor import load as load_predictor
+
+        return load_predictor(folder, tokenizer)
+    return load_estimator(folder, tokenizer)

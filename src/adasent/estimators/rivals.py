@@ -1,39 +1,35 @@
-"""Estimators of the paper's other networks, each with the keywords of its config.
+"""Estimators of the paper's other networks, made from the table of systems.
 
 They differ from ``AdaSentClassifier`` in the network alone: same texts, vectors, training and
-tests. Saved folders are those of :mod:`adasent.saving.systems`; prediction needs torch.
+tests. The keywords of each are the fields of its network's config, of ``TrainingConfig``, and those
+that say how texts are read. Prediction needs torch. ``CBowClassifier``, ``CnnClassifier`` and so on
+can be imported from here: the name of a network in :mod:`adasent.systems`, and ``Classifier``.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
-import os
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 
 from adasent.data.parses import parse_texts, treebank_parser
-from adasent.data.span_parser import SpanParser
-from adasent.errors import ConfigError, ModelFormatError, nearest
+from adasent.data.span_parser import N_ROWS, SpanParser
+from adasent.errors import ConfigError, nearest
 from adasent.estimators.neural import NeuralClassifier, network_settings
-from adasent.saving.systems import SavedSystem, read_system, write_system
-from adasent.systems.cbow import CBow, CBowConfig
-from adasent.systems.cnn import Cnn, CnnConfig
+from adasent.estimators.registry import SYSTEMS, SystemEntry
+from adasent.saving.adasent import parse_words
+from adasent.saving.model import Opened, SavedModel, Schema, Stored
 from adasent.systems.config import SystemConfig
-from adasent.systems.dcnn import Dcnn, DcnnConfig
-from adasent.systems.grconv import GrConv, GrConvConfig
-from adasent.systems.mvrnn import MvRecNN, MvRecNNConfig
-from adasent.systems.rae import Rae, RaeConfig
-from adasent.systems.rnn import BRnn, Rnn, RnnConfig
-from adasent.text.encoder import TextEncoder
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 from adasent.training.config import TrainingConfig, suited_to
-from adasent.training.history import History
 
 #: Keywords that say how texts are read and how a run is made, with those of AdaSentClassifier.
 _COMMON: dict[str, Any] = {
@@ -52,13 +48,27 @@ _COMMON: dict[str, Any] = {
 }
 
 
-class RivalClassifier(NeuralClassifier):
-    """Base of the estimators below: keywords from dataclasses, and saving."""
+#: Further keywords of those that compose along trees.
+_TREES: dict[str, Any] = {"parser": None, "treebank": None}
+_PARSER = "parser"
 
-    def __init_subclass__(cls, extra: dict[str, Any] | None = None, **options: Any) -> None:
+
+class RivalClassifier(NeuralClassifier):
+    """Base of the estimators; :func:`estimator_of` makes one of each network.
+
+    ``parser`` and ``treebank`` are keywords of networks that compose along trees: who makes the
+    trees, None being a parser trained on the registered treebanks; and trees that are preferred for
+    the sentences that it holds.
+    """
+
+    trees: ClassVar[bool]
+    parser: Any
+    treebank: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         training = _defaults(TrainingConfig) | dict.fromkeys(suited_to(0))
-        defaults = _COMMON | _defaults(cls.config_type) | training | (extra or {})
+        defaults = _COMMON | _defaults(cls.config_type) | training | (_TREES if cls.trees else {})
 
         def __init__(self: RivalClassifier, **settings: Any) -> None:
             for name in settings:
@@ -78,77 +88,72 @@ class RivalClassifier(NeuralClassifier):
         )
         cls.__init__ = __init__  # type: ignore[method-assign,assignment]
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder; see ``docs/systems.md``."""
-        self._check_fitted("call fit before save")
-        arrays = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
-        write_system(
-            folder,
-            SavedSystem(
-                self.system,
-                self.model_.config.to_dict(),
-                tokenizer_name(self.encoder_.tokenizer),
-                self.encoder_.max_words,
-                self.classes_,
-                self.vocabulary_.to_list(),
-                arrays | self._more_arrays(),
-                self.training_,
-            ),
+    def _widen(self, table: np.ndarray) -> np.ndarray:
+        settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
+        return self.network_type.widen(table, settings)
+
+    def _parse(
+        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
+    ) -> list[np.ndarray] | None:
+        if not self.trees:
+            return None
+        self.parser_ = self.parser
+        if self.parser is None:
+            name = tokenizer_name(get_tokenizer(self.tokenizer))
+            self.parser_ = treebank_parser("words" if name == "custom" else name)
+        return parse_texts(texts, tokens, self.parser_, self.treebank).heights
+
+    # -- saving --------------------------------------------------------------------------------
+
+    @classmethod
+    def _schema(cls) -> Schema[SystemConfig, Vocabulary]:
+        def parse_settings(settings: dict[str, Any], n_classes: int) -> SystemConfig:
+            config = cls.config_type.from_dict(settings)
+            if n_classes != config.n_classes:
+                raise ConfigError(f"{n_classes} labels for {config.n_classes} classes")
+            return config
+
+        def stored(config: SystemConfig, _: Vocabulary, n_classes: int) -> dict[str, Stored]:
+            with torch.device("meta"):  # shapes alone, whatever sizes the file claims
+                tensors = cls.network_type(config).state_dict()
+            shapes = {name: Stored(tuple(tensor.shape)) for name, tensor in tensors.items()}
+            return shapes | ({_PARSER: Stored((N_ROWS,))} if cls.trees else {})
+
+        return Schema(
+            cls.system,
+            parse_settings,
+            lambda words, config: parse_words(words, config.n_trained, config.n_fixed),
+            stored,
+        )
+
+    def _to_saved(self) -> SavedModel:
+        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
+        if self.trees:
+            tensors[_PARSER] = self.parser_.weights
+        return SavedModel(
+            self.system,
+            self.model_.config.to_dict(),
+            tokenizer_name(self.encoder_.tokenizer),
+            self.encoder_.max_words,
+            self.classes_,
+            self.vocabulary_.to_list(),
+            tensors,
+            self.training_,
         )
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
-        """Read a saved model.
-
-        Parameters
-        ----------
-        tokenizer
-            The callable the model was trained with, needed only if it was not a named one.
-        """
-        saved = read_system(folder, cls.system)
-        if saved.tokenizer == "custom" and tokenizer is None:
-            raise ConfigError(
-                f"the model in {folder} was trained with a tokenizer of its own; pass it: "
-                f"{cls.__name__}.load(folder, tokenizer=...)"
-            )
-        arrays = dict(saved.arrays)
-        try:
-            config = cls.config_type.from_dict(saved.settings)
-            vocabulary = Vocabulary.from_list(saved.vocabulary, n_training=config.n_trained)
-            history = History.from_dict(saved.training["history"])
-            settings = TrainingConfig(**saved.training["settings"]).to_dict()
-            own = {name: getattr(config, name) for name in network_settings(cls.config_type)}
-            clf = cls(
-                **own,
-                **settings,
-                tokenizer=tokenizer or saved.tokenizer,
-                max_words=saved.max_words,
-                random_state=saved.training.get("seed", 0),
-            )
-            clf._take_arrays(arrays)
-            model = cls.network_type(config)
-            expected = {name: tuple(t.shape) for name, t in model.state_dict().items()}
-            SavedSystem(**vars(saved) | {"arrays": arrays}).check_shapes(expected)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelFormatError(f"{Path(folder)}: cannot be read: {error}") from error
-        model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-        clf.classes_ = saved.classes
-        clf.vocabulary_ = vocabulary
-        clf.encoder_ = TextEncoder(get_tokenizer(clf.tokenizer), vocabulary, saved.max_words)
+    def _from_opened(
+        cls, opened: Opened[Any, Vocabulary], tokenizer: Tokenizer | None, folder: Path
+    ) -> Self:
+        clf = super()._from_opened(opened, tokenizer, folder)
+        tensors = dict(opened.saved.tensors)
+        if cls.trees:
+            clf.parser = clf.parser_ = SpanParser(tensors.pop(_PARSER))
+        with torch.random.fork_rng(devices=[]):
+            model = cls.network_type(opened.config)
+        model.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
         clf.model_ = model.eval()
-        clf.history_ = history
-        clf.training_ = saved.training
         return clf
-
-    def _more_arrays(self) -> dict[str, np.ndarray]:
-        """What else a model needs to predict."""
-        return {}
-
-    def _take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Inverse of :meth:`_more_arrays`; takes its own out."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
 
 
 def _defaults(config: type) -> dict[str, Any]:
@@ -161,94 +166,24 @@ def _defaults(config: type) -> dict[str, Any]:
     }
 
 
-class CBowClassifier(RivalClassifier):
-    """Continuous bag of words: mean or maximum of the word vectors, then an MLP."""
-
-    system, network_type, config_type = "cbow", CBow, CBowConfig
-
-
-class RnnClassifier(RivalClassifier):
-    """A simple recurrent network; its last state is the sentence."""
-
-    system, network_type, config_type = "rnn", Rnn, RnnConfig
-
-
-class BRnnClassifier(RivalClassifier):
-    """A bidirectional recurrent network, pooled over words (Lai et al. 2015)."""
-
-    system, network_type, config_type = "brnn", BRnn, RnnConfig
+@cache
+def estimator_of(entry: SystemEntry) -> type[RivalClassifier]:
+    """The estimator class of a network in the table of systems."""
+    network = getattr(importlib.import_module(entry.module), entry.attribute)
+    about = f"{entry.title} ({entry.paper}): {entry.summary}.\n\nSee :mod:`{entry.module}`."
+    members = {
+        "__doc__": about,
+        "__module__": __name__,
+        "system": entry.name,
+        "network_type": network,
+        "config_type": network.config_type,
+        "trees": entry.trees,
+    }
+    return type(f"{entry.attribute}Classifier", (RivalClassifier,), members)
 
 
-class GrConvClassifier(RivalClassifier):
-    """The root of the pyramid (Cho et al. 2014)."""
-
-    system, network_type, config_type = "grconv", GrConv, GrConvConfig
-
-
-class CnnClassifier(RivalClassifier):
-    """Kim's CNN (2014).
-
-    Rand: ``vectors=None``. Static: ``fine_tune=False``. Non-static: the default with vectors.
-    Multichannel: ``multichannel=True``.
-    """
-
-    system, network_type, config_type = "cnn", Cnn, CnnConfig
-    multichannel: bool
-
-    def _widen(self, table: np.ndarray) -> np.ndarray:
-        return np.concatenate([table, table], axis=1) if self.multichannel else table
-
-
-class DcnnClassifier(RivalClassifier):
-    """Kalchbrenner et al.'s dynamic CNN (2014)."""
-
-    system, network_type, config_type = "dcnn", Dcnn, DcnnConfig
-
-
-class RaeClassifier(RivalClassifier):
-    """Socher et al.'s semi-supervised recursive autoencoder (2011)."""
-
-    system, network_type, config_type = "rae", Rae, RaeConfig
-
-
-class MvRecNNClassifier(RivalClassifier, extra={"parser": None, "treebank": None}):
-    """Socher et al.'s matrix-vector recursive network (2012).
-
-    ``parser`` makes the trees; None is one trained on the registered treebanks. With a
-    ``treebank``, sentences that it holds have its trees.
-    """
-
-    system, network_type, config_type = "mv-recnn", MvRecNN, MvRecNNConfig
-    parser: Any
-    treebank: Any
-
-    def _parse(
-        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
-    ) -> list[np.ndarray] | None:
-        self.parser_ = self.parser
-        if self.parser is None:
-            name = tokenizer_name(get_tokenizer(self.tokenizer))
-            self.parser_ = treebank_parser("words" if name == "custom" else name)
-        return parse_texts(texts, tokens, self.parser_, self.treebank).heights
-
-    def _more_arrays(self) -> dict[str, np.ndarray]:
-        return {"parser": self.parser_.weights}
-
-    def _take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        self.parser = SpanParser(arrays.pop("parser"))
-        self.parser_ = self.parser
-
-
-RIVALS: dict[str, type[RivalClassifier]] = {
-    kind.system: kind
-    for kind in (
-        CBowClassifier,
-        RnnClassifier,
-        BRnnClassifier,
-        GrConvClassifier,
-        CnnClassifier,
-        DcnnClassifier,
-        RaeClassifier,
-        MvRecNNClassifier,
-    )
-}
+def __getattr__(name: str) -> Any:
+    for entry in SYSTEMS.values():
+        if entry.is_network and name == f"{entry.attribute}Classifier":
+            return estimator_of(entry)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

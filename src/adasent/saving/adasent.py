@@ -1,85 +1,23 @@
-"""A model as a folder: tensors in safetensors, everything else in JSON. Never pickle, no torch.
+"""What the folder of an AdaSent model holds beside what all folders do: its tensors by shape.
 
-``docs/format.md`` describes the format for readers in other languages. What every saved model
-shares, and the distrust of whatever is read, is in :mod:`adasent.saving.folder`; here every shape
-is checked against the configuration before a tensor is used.
+Its word table is stored in fewer bytes than that of the other networks; see
+:mod:`adasent.saving.word_table`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adasent.errors import ModelFormatError
-from adasent.saving.folder import (
-    CONFIG,
-    MAX_BYTES,
-    TENSORS,
-    TRAINING,
-    VOCABULARY,
-    check_finite,
-    check_names,
-    inside,
-    naming,
-    open_tensors,
-    read_header,
-    read_json,
-    read_object,
-    short,
-    to_json,
-    write_folder,
-)
-from adasent.saving.word_table import WordTable
+from adasent.saving.folder import TENSORS
+from adasent.saving.model import SavedModel, Schema, Stored, naming, read_model
+from adasent.saving.word_table import WordTable, stored_table
 from adasent.systems.config import AdaSentConfig
 from adasent.text.vocabulary import Vocabulary
-
-__all__ = [
-    "CONFIG",
-    "MAX_BYTES",
-    "TENSORS",
-    "TRAINING",
-    "SavedModel",
-    "read_model",
-    "tensor_shapes",
-    "write_model",
-]
-
-_TRAINED, _FIXED, _SCALE = "embedding.trained", "embedding.fixed", "embedding.fixed_scale"
-#: Types of the stored tensors that are not float32.
-_STORED_KINDS = {_TRAINED: ("F16", "F32"), _FIXED: ("I8",)}
-
-
-@dataclass(frozen=True)
-class SavedModel:
-    """All that a folder holds.
-
-    Attributes
-    ----------
-    classes
-        (C,) the user's labels in the order of the probabilities.
-    tokenizer
-        Name of the tokenizer; ``custom`` when it was a callable, which is not saved.
-    table
-        The word table, as small as it is stored.
-    tensors
-        Every other tensor of the network by name, float32.
-    training
-        Summary of the run: settings, history, data sizes. Nothing here affects a prediction.
-    """
-
-    config: AdaSentConfig
-    vocabulary: Vocabulary
-    classes: np.ndarray
-    tokenizer: str
-    max_words: int
-    table: WordTable
-    tensors: dict[str, np.ndarray]
-    training: dict[str, Any] = field(default_factory=dict)
 
 
 def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
@@ -120,79 +58,52 @@ def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
-    """Write a model folder, in place of the model that is there; configuration last."""
-    header = {
-        "system": "adasent",
-        "network": model.config.to_dict(),
-        "tokenizer": model.tokenizer,
-        "max_words": model.max_words,
-    }
-    vocabulary = to_json(model.vocabulary.to_list())
-    write_folder(folder, header, model.classes, _stored(model), vocabulary, model.training)
+def parse_words(words: list[Any], n_trained: int, n_fixed: int) -> Vocabulary:
+    """The vocabulary of a network: a word for each row of its table."""
+    if len(words) != n_trained + n_fixed:
+        raise ModelFormatError(f"expected a list of {n_trained + n_fixed} words")
+    return Vocabulary.from_list(words, n_training=n_trained)
 
 
-def read_model(folder: str | os.PathLike[str]) -> SavedModel:
-    """Read and check a model folder.
-
-    Raises
-    ------
-    ModelFormatError
-        For anything missing, corrupt, inconsistent, oversized or outside the folder.
-    """
-    source = Path(folder)
-    network, tokenizer, max_words, classes = read_header(source, "adasent", "network")
-    with naming(source / CONFIG):
-        config = _parse_network(network, len(classes))
-    words = read_json(source, VOCABULARY)
-    n_rows = config.n_trained + config.n_fixed
-    if not isinstance(words, list) or len(words) != n_rows:
-        raise ModelFormatError(f"{source / VOCABULARY}: expected a list of {n_rows} words")
-    try:
-        vocabulary = Vocabulary.from_list(words, n_training=config.n_trained)
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{source / VOCABULARY}: {short(error)}") from error
-    tensors = _read_tensors(source, tensor_shapes(config))
-    table = WordTable(tensors.pop(_TRAINED), tensors.pop(_FIXED), tensors.pop(_SCALE))
-    training = read_object(source, TRAINING)
-    return SavedModel(config, vocabulary, classes, tokenizer, max_words, table, tensors, training)
-
-
-def _parse_network(network: Mapping[str, Any], n_labels: int) -> AdaSentConfig:
-    for name, value in network.items():
+def _parse_settings(settings: dict[str, Any], n_classes: int) -> AdaSentConfig:
+    for name, value in settings.items():
         if isinstance(value, float) and name != "copy_bias":
             raise ModelFormatError(f"{name} must not be a fraction; got {value!r}")
     # Models saved before there was a norm do not mention it, and have none.
-    config = AdaSentConfig.from_dict({"level_norm": False, **network})
-    if n_labels != config.n_classes:
-        raise ModelFormatError(f"{n_labels} labels for {config.n_classes} classes")
+    config = AdaSentConfig.from_dict({"level_norm": False, **settings})
+    if n_classes != config.n_classes:
+        raise ModelFormatError(f"{n_classes} labels for {config.n_classes} classes")
     return config
 
 
-def _stored(model: SavedModel) -> dict[str, np.ndarray]:
-    """Every tensor of a model as it is stored: the word table in fewer bytes."""
-    table = model.table.pack()
-    return {_TRAINED: table.trained, _FIXED: table.fixed, _SCALE: table.scale, **model.tensors}
+def _stored(config: AdaSentConfig, vocabulary: Vocabulary, n_classes: int) -> dict[str, Stored]:
+    shapes = tensor_shapes(config)
+    table = stored_table(shapes.pop("embedding.trained"), shapes.pop("embedding.fixed"))
+    return table | {name: Stored(shape) for name, shape in shapes.items()}
 
 
-def _read_tensors(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Inverse of :func:`_stored`, with every name, shape, type and value checked."""
-    path = inside(folder, TENSORS)
-    stored = {**shapes, _SCALE: shapes[_FIXED][:1]}
-    with open_tensors(folder) as file:
-        check_names(path, set(file.keys()), set(stored))
-        for name, shape in stored.items():
-            view = file.get_slice(name)
-            kinds = _STORED_KINDS.get(name, ("F32",))
-            if tuple(view.get_shape()) != shape or view.get_dtype() not in kinds:
-                raise ModelFormatError(
-                    f"{path}: {name} should be {shape} of {' or '.join(kinds)}, "
-                    f"is {tuple(view.get_shape())} of {view.get_dtype()}"
-                )
-        tensors = {name: file.get_tensor(name) for name in stored}
-    for name, tensor in tensors.items():
-        with np.errstate(over="ignore"):
-            # The rows of a scale are eight bits times it; they are not multiplied out at loading.
-            largest = tensor * np.float32(128) if name == _SCALE else tensor
-        check_finite(path, name, largest)
-    return tensors
+ADASENT: Schema[AdaSentConfig, Vocabulary] = Schema(
+    "adasent",
+    _parse_settings,
+    lambda words, config: parse_words(words, config.n_trained, config.n_fixed),
+    _stored,
+)
+
+
+class AdaSentFolder(NamedTuple):
+    """What was read from the folder of an AdaSent model."""
+
+    saved: SavedModel
+    config: AdaSentConfig
+    vocabulary: Vocabulary
+    table: WordTable  # as small as it is stored
+    tensors: dict[str, np.ndarray]  # the others
+
+
+def read_adasent(folder: str | os.PathLike[str]) -> AdaSentFolder:
+    """Read and check the folder of an AdaSent model; raises ``ModelFormatError``."""
+    opened = read_model(folder, ADASENT)
+    tensors = dict(opened.saved.tensors)
+    with naming(Path(folder) / TENSORS):
+        table = WordTable.take_from(tensors)
+    return AdaSentFolder(*opened, table, tensors)

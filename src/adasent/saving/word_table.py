@@ -11,7 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adasent.errors import ModelFormatError
+from adasent.saving.model import Stored
+
 Floats = NDArray[np.float32]
+
+_TRAINED, _FIXED, _SCALE = "embedding.trained", "embedding.fixed", "embedding.fixed_scale"
+
+
+def stored_table(trained: tuple[int, ...], fixed: tuple[int, ...]) -> dict[str, Stored]:
+    """The tensors of a folder that a word table of these shapes is stored in."""
+    return {
+        _TRAINED: Stored(trained, ("F16", "F32")),
+        _FIXED: Stored(fixed, ("I8",)),
+        _SCALE: Stored(fixed[:1]),
+    }
 
 
 def round_to_half(table: Floats) -> Floats:
@@ -70,6 +84,22 @@ class WordTable:
     def wide(cls, trained: Floats, fixed: Floats) -> WordTable:
         """A table around arrays in full precision; nothing is copied."""
         return cls(trained, fixed, np.ones(len(fixed), dtype=np.float32))
+
+    @classmethod
+    def take_from(cls, tensors: dict[str, np.ndarray]) -> WordTable:
+        """Inverse of :meth:`to_tensors`; takes the table's own out of all that a folder holds."""
+        table = cls(tensors.pop(_TRAINED), tensors.pop(_FIXED), tensors.pop(_SCALE))
+        with np.errstate(over="ignore"):
+            # The rows are eight bits times their scale; they are not multiplied out at loading.
+            largest = table.scale * np.float32(128)
+        if not np.isfinite(largest).all():
+            raise ModelFormatError(f"{_SCALE} holds values that are not finite")
+        return table
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """The packed table as the tensors of a folder."""
+        table = self.pack()
+        return {_TRAINED: table.trained, _FIXED: table.fixed, _SCALE: table.scale}
 
     def pack(self) -> WordTable:
         """The same table in as few bytes as lose nothing of a rounded one."""

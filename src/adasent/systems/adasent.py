@@ -34,6 +34,7 @@ class AdaSentOutput(NamedTuple):
 class AdaSent(System):
     """Embedding, projection, pyramid, level norm, level gate and classifier, composed."""
 
+    config_type = AdaSentConfig
     config: AdaSentConfig
 
     def __init__(self, config: AdaSentConfig) -> None:

@@ -1,9 +1,11 @@
-"""What the neural systems share: the module that the loop trains, and parts for its networks."""
+"""What the networks share: the module that the loop trains, and parts for others."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -32,7 +34,14 @@ class System(nn.Module):
     ``classify`` must give a sentence the same result whatever its neighbours and its padding, and
     use tensor operations only, of shapes that do not depend on values: the training loop maps it
     over the weights of several models.
+
+    Attributes
+    ----------
+    config_type
+        The dataclass that fixes the network's shape; each subclass names its own.
     """
+
+    config_type: ClassVar[type[SystemConfig]]
 
     def __init__(self, config: SystemConfig) -> None:
         super().__init__()
@@ -46,6 +55,11 @@ class System(nn.Module):
     def classify(self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None) -> Prediction:
         """The same from word vectors (B, T, d) on; ``noise`` while training."""
         raise NotImplementedError
+
+    @classmethod
+    def widen(cls, table: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray:
+        """The first word table (V, d) as a network with these settings takes it."""
+        return table
 
     def loss(self, output: Any, targets: Tensor) -> Tensor:
         """(B,) loss of each sentence, from what ``classify`` gave; targets are (B, C)."""

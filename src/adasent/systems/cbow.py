@@ -42,6 +42,7 @@ class CBowConfig(SystemConfig):
 class CBow(System):
     """The paper's equations (average) and (max)."""
 
+    config_type = CBowConfig
     config: CBowConfig
 
     def __init__(self, config: CBowConfig) -> None:

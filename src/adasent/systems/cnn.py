@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from adasent.checks import check_range
+from adasent.checks import check_flag, check_range
 from adasent.nn import Noise, keyed_dropout
 from adasent.nn.dropout import HIDDEN
 from adasent.nn.linear import apply_linear
@@ -42,10 +45,12 @@ class CnnConfig(SystemConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "windows", tuple(self.windows))
-        for window in self.windows or (None,):
+        check_range("windows, how many,", len(self.windows), 1, 100)
+        for window in self.windows:
             check_range("windows", window, 1, 100, whole=True)
         check_range("n_maps", self.n_maps, 1, 4096, whole=True)
         check_range("max_norm", self.max_norm, 0)
+        check_flag("multichannel", self.multichannel)
         if self.multichannel:
             check_range("half the vector_size", self.vector_size / 2, 1, whole=True)
 
@@ -53,6 +58,7 @@ class CnnConfig(SystemConfig):
 class Cnn(System):
     """One layer of convolution over word vectors."""
 
+    config_type = CnnConfig
     config: CnnConfig
 
     def __init__(self, config: CnnConfig) -> None:
@@ -60,6 +66,11 @@ class Cnn(System):
         size = config.vector_size // (2 if config.multichannel else 1)
         self.filters = nn.ModuleList(nn.Linear(w * size, config.n_maps) for w in config.windows)
         self.out = nn.Linear(len(config.windows) * config.n_maps, config.n_classes)
+
+    @classmethod
+    def widen(cls, table: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray:
+        """Twice side by side where there are two channels."""
+        return np.concatenate([table, table], axis=1) if settings["multichannel"] else table
 
     def classify(
         self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None

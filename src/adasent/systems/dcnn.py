@@ -50,6 +50,7 @@ class DcnnConfig(SystemConfig):
         check_range(
             "n_maps, as many as widths,", len(self.n_maps), len(self.widths), len(self.widths)
         )
+        check_range("row_size", self.row_size, 1, whole=True)
         check_range(
             f"row_size / {2 ** len(self.widths)}",
             self.row_size / 2 ** len(self.widths),
@@ -86,6 +87,7 @@ class WideConvolution(nn.Module):
 class Dcnn(System):
     """Layers of wide convolution, folding, k-max pooling and tanh; then a softmax."""
 
+    config_type = DcnnConfig
     config: DcnnConfig
 
     def __init__(self, config: DcnnConfig) -> None:

@@ -38,6 +38,7 @@ class GrConvConfig(SystemConfig):
 class GrConv(System):
     """The top of the pyramid as a fixed-length sentence vector."""
 
+    config_type = GrConvConfig
     config: GrConvConfig
 
     def __init__(self, config: GrConvConfig) -> None:

@@ -86,6 +86,7 @@ class WordsAndMatrices(WordEmbedding):
 class MvRecNN(System):
     """Vectors and matrices composed from the words to the root."""
 
+    config_type = MvRecNNConfig
     config: MvRecNNConfig
 
     def __init__(self, config: MvRecNNConfig) -> None:

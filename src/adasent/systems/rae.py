@@ -59,6 +59,7 @@ class RaeOutput(NamedTuple):
 class Rae(System):
     """Greedy trees, recursive autoencoder, softmax."""
 
+    config_type = RaeConfig
     config: RaeConfig
 
     def __init__(self, config: RaeConfig) -> None:

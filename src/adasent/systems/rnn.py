@@ -75,6 +75,7 @@ class Recurrence(nn.Module):
 class Rnn(System):
     """The paper's background: a simple recurrent network whose last state is the sentence."""
 
+    config_type = RnnConfig
     config: RnnConfig
 
     def __init__(self, config: RnnConfig) -> None:
@@ -100,6 +101,7 @@ class BRnn(System):
     y_i = tanh(W [c_l; e; c_r] + b), is pooled by its maximum.
     """
 
+    config_type = RnnConfig
     config: RnnConfig
 
     def __init__(self, config: RnnConfig) -> None:

@@ -1,4 +1,4 @@
-"""State of a training run at the end of an epoch, in one safetensors file, replaced atomically.
+"""State of a training run after an epoch, in one safetensors file that is replaced as a whole.
 
 The file's metadata holds the history and a fingerprint of everything that determines the run, so
 that a checkpoint is only ever resumed by the run it came from.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +18,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adasent.errors import CheckpointError
+from adasent.errors import AdaSentWarning, CheckpointError
 from adasent.training.history import History
 from adasent.training.run import Run
 from adasent.version import __version__
+
+#: Name of the file in a folder of checkpoints.
+CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
 @dataclass
@@ -52,9 +58,24 @@ class Checkpoint:
     def __init__(self, path: Path, fingerprint: str) -> None:
         self.path = path
         self.fingerprint = fingerprint
+        self._has_failed = False
+
+    def check_writable(self) -> None:
+        """Raise ``CheckpointError`` if the file could not be written; nothing is made."""
+        folder = self.path.parent
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+            raise CheckpointError(
+                f"the checkpoint folder {folder} cannot be written; choose another"
+            )
 
     def write(self, state: TrainingState) -> None:
-        """Replace the file; a kill at any moment leaves the old one or the new one."""
+        """Replace the file; a kill at any moment leaves the old one or the new one.
+
+        If it cannot be written, because the disk is full say, the old one stays, a warning says so
+        once, and the training may go on: all that is lost is the way back to this epoch.
+        """
+        from safetensors import SafetensorError
         from safetensors.torch import save_file
 
         tensors = {
@@ -62,14 +83,27 @@ class Checkpoint:
             for part, group in (("state", state.tensors), ("best", state.best))
             for name, tensor in group.items()
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         metadata = {
             "fingerprint": self.fingerprint,
             "history": json.dumps(state.history.to_dict()),
         }
-        save_file(tensors, part, metadata)
-        part.replace(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, part, metadata)
+            part.replace(self.path)
+        except (OSError, SafetensorError) as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            if not self._has_failed:
+                self._has_failed = True
+                warnings.warn(
+                    f"the checkpoint {self.path} could not be written "
+                    f"({' '.join(str(error).split())}); training goes on, but if it is stopped "
+                    "now, it cannot go on from here",
+                    AdaSentWarning,
+                    stacklevel=2,
+                )
 
     def read(self) -> TrainingState | None:
         """The state to go on from, or None when there is no checkpoint."""
@@ -98,8 +132,15 @@ class Checkpoint:
         return TrainingState(groups["state"], groups["best"], history)
 
     def clear(self) -> None:
-        """Delete the file: the run is complete."""
-        self.path.unlink(missing_ok=True)
+        """Delete the file if it is of this run: its model has been saved."""
+        from safetensors import SafetensorError, safe_open
+
+        with suppress(OSError, SafetensorError):
+            with safe_open(self.path, "pt") as file:
+                is_ours = (file.metadata() or {}).get("fingerprint") == self.fingerprint
+            if is_ours:
+                self.path.unlink()
+        self.path.with_suffix(".part").unlink(missing_ok=True)
 
 
 def run_fingerprint(run: Run, device: torch.device) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adasent.errors import ConfigError
-from adasent.estimators.seeds import seed_from
+from adasent.estimators.base import seed_from
 
 
 @pytest.mark.parametrize("value", [0, 7, np.int32(7), 2**32 - 1])

@@ -1,4 +1,4 @@
-"""The contract that the systems without a network share with AdaSent, for each of them."""
+"""The contract of the systems that train in one go, which is that of AdaSent too."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 from adasent.estimators.counts import MNBClassifier, NBSVMClassifier
 from adasent.estimators.paragraph_vector import ParagraphVectorClassifier
-from adasent.estimators.shallow import ShallowClassifier
+from adasent.estimators.one_go import OneGoClassifier
 
 pytest.importorskip("gensim")
 
 Reviews = tuple[list[str], list[str]]
-Make = Callable[..., ShallowClassifier]
+Make = Callable[..., OneGoClassifier]
 
 QUICK: dict[str, Any] = {"vector_size": 8, "epochs": 10, "learning_rate": 0.1, "C": 10.0}
 TYPES = (MNBClassifier, NBSVMClassifier, ParagraphVectorClassifier)

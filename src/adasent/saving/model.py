@@ -1,0 +1,359 @@
+"""A saved model of any system: four files of a folder on one side, checked values on the other.
+
+Tensors are in safetensors, everything else in JSON; never pickle. ``docs/format.md`` describes the
+format for readers in other languages. Whatever is read is treated as hostile: fixed file names,
+bounded sizes, links that lead out of the folder refused, and the shape of every tensor compared
+with what the configuration says before anything is allocated. Needs no torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from adasent.checks import check_integer
+from adasent.errors import ConfigError, ModelFormatError
+from adasent.saving.folder import CONFIG, TENSORS, TRAINING, VOCABULARY, repair, write_files
+from adasent.text.tokenize import TOKENIZERS, Tokenizer, get_tokenizer
+from adasent.version import __version__
+
+FORMAT = 1
+#: Bytes of each file, at most: far above any real model, low enough to be read without harm.
+MAX_BYTES = {
+    TENSORS: 8 * 2**30,
+    CONFIG: 16 * 2**20,
+    VOCABULARY: 256 * 2**20,
+    TRAINING: 16 * 2**20,
+}
+
+#: Name of a kind of label -> its Python type and the kinds of numpy arrays that hold it.
+_LABEL_KINDS: dict[str, tuple[type, str]] = {
+    "str": (str, "U"),
+    "int": (int, "iu"),
+    "float": (float, "f"),
+    "bool": (bool, "b"),
+}
+#: How often a folder is read again that was replaced while it was read.
+_ATTEMPTS = 5
+
+C = TypeVar("C")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """All that a folder holds.
+
+    Attributes
+    ----------
+    system
+        Name of the system.
+    settings
+        Its configuration as JSON values.
+    tokenizer
+        Name of the tokenizer; ``custom`` when it was a callable, which is not saved.
+    classes
+        (C,) the user's labels in the order of the probabilities.
+    vocabulary
+        A JSON list whose meaning is the system's.
+    tensors
+        Arrays by name, as they are stored.
+    training
+        Summary of the fit. Nothing here affects a prediction.
+    """
+
+    system: str
+    settings: dict[str, Any]
+    tokenizer: str
+    max_words: int
+    classes: np.ndarray
+    vocabulary: list[Any]
+    tensors: dict[str, np.ndarray]
+    training: dict[str, Any] = field(default_factory=dict)
+
+
+class Stored(NamedTuple):
+    """What the header of the tensors must say of one of them."""
+
+    shape: tuple[int, ...]
+    kinds: tuple[str, ...] = ("F32",)
+
+
+@dataclass(frozen=True)
+class Schema(Generic[C, V]):
+    """What the values in the folder of a system mean, and which tensors they ask for.
+
+    Attributes
+    ----------
+    parse_settings
+        Settings and the number of labels -> a configuration.
+    parse_vocabulary
+        The list, which is not empty, and the configuration -> what the system looks words up in.
+    tensors
+        Configuration, vocabulary and number of labels -> every tensor by name.
+    """
+
+    system: str
+    parse_settings: Callable[[dict[str, Any], int], C]
+    parse_vocabulary: Callable[[list[Any], C], V]
+    tensors: Callable[[C, V, int], Mapping[str, Stored]]
+
+
+class Opened(NamedTuple, Generic[C, V]):
+    """A folder that was read, and what its values mean."""
+
+    saved: SavedModel
+    config: C
+    vocabulary: V
+
+
+def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
+    """Write a model folder, in place of the model that is there; all of it or nothing."""
+    kind, labels = _labels_to_json(model.classes)
+    header = {
+        "format": FORMAT,
+        "library_version": __version__,
+        "system": model.system,
+        _settings_key(model.system): model.settings,
+        "tokenizer": model.tokenizer,
+        "max_words": model.max_words,
+        "labels": {"kind": kind, "values": labels},
+    }
+    contiguous = {name: np.ascontiguousarray(array) for name, array in model.tensors.items()}
+    # A word a line where a line is a word; n-grams and counts would double the file.
+    flat = all(isinstance(word, str) for word in model.vocabulary)
+    vocabulary = _to_json(model.vocabulary, indent=1 if flat else None)
+    write_files(
+        folder,
+        {
+            TENSORS: save(contiguous),
+            VOCABULARY: vocabulary,
+            TRAINING: _to_json(model.training),
+            CONFIG: _to_json(header),
+        },
+    )
+
+
+def read_model(folder: str | os.PathLike[str], schema: Schema[C, V]) -> Opened[C, V]:
+    """Read and check the folder of a system.
+
+    Raises
+    ------
+    ModelFormatError
+        For anything missing, corrupt, inconsistent, oversized or outside the folder.
+    """
+    source = Path(folder)
+    repair(source)
+    for _ in range(_ATTEMPTS):
+        before = _identity(source)
+        try:
+            opened = _read(source, schema)
+        except ModelFormatError:
+            if before == _identity(source):
+                raise
+        else:
+            if before == _identity(source):
+                return opened
+    raise ModelFormatError(f"{source} is replaced again and again while it is read; try later")
+
+
+def system_of(folder: str | os.PathLike[str]) -> str | None:
+    """The name that a folder gives for its system; None where it does not say."""
+    source = Path(folder)
+    repair(source)
+    try:
+        system = _read_object(source, CONFIG).get("system")
+    except ModelFormatError:
+        return None
+    return system if isinstance(system, str) else None
+
+
+def tokenizer_of(saved: SavedModel, tokenizer: Tokenizer | None = None) -> Tokenizer:
+    """The tokenizer of a model: the named one, or the callable that the user brings."""
+    if saved.tokenizer == "custom" and tokenizer is None:
+        raise ConfigError(
+            "the model was trained with a tokenizer of its own; pass it: "
+            "load(folder, tokenizer=...)"
+        )
+    return get_tokenizer(tokenizer or saved.tokenizer)
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def _read(source: Path, schema: Schema[C, V]) -> Opened[C, V]:
+    saved = _read_header(source, schema.system)
+    n_classes = len(saved.classes)
+    with naming(source / CONFIG):
+        config = schema.parse_settings(saved.settings, n_classes)
+    words = _read_json(source, VOCABULARY)
+    with naming(source / VOCABULARY):
+        if not isinstance(words, list) or not words:
+            raise ModelFormatError("expected a list that is not empty")
+        vocabulary = schema.parse_vocabulary(words, config)
+    with naming(source / CONFIG):
+        expected = schema.tensors(config, vocabulary, n_classes)
+    tensors = _read_tensors(source, expected)
+    training = _read_object(source, TRAINING)
+    saved = replace(saved, vocabulary=words, tensors=tensors, training=training)
+    return Opened(saved, config, vocabulary)
+
+
+def _identity(folder: Path) -> tuple[int, ...]:
+    """Numbers that change when the folder is replaced."""
+    try:
+        found, config = folder.stat(), (folder / CONFIG).stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, config.st_ino, config.st_mtime_ns
+
+
+def _settings_key(system: str) -> str:
+    return "network" if system == "adasent" else "settings"
+
+
+def _read_header(folder: Path, system: str) -> SavedModel:
+    if not folder.is_dir():
+        raise ModelFormatError(f"expected a model folder, but {folder} is not a folder")
+    entries = _read_object(folder, CONFIG)
+    if entries.get("format") != FORMAT:
+        raise ModelFormatError(
+            f"{folder / CONFIG}: expected format {FORMAT}, got {_short(entries.get('format'))}; "
+            "it was written by another version of adasent, install that or train again"
+        )
+    with naming(folder / CONFIG):
+        if entries["system"] != system:
+            raise ModelFormatError(f"expected system {system!r}, got {entries['system']!r}")
+        key = _settings_key(system)
+        settings, tokenizer, max_words = entries[key], entries["tokenizer"], entries["max_words"]
+        if not isinstance(settings, dict):
+            raise ModelFormatError(f"expected {key} to be an object")
+        if tokenizer not in (*TOKENIZERS, "custom"):
+            raise ModelFormatError(f"unknown tokenizer {tokenizer!r}")
+        check_integer("max_words", max_words, 1)
+        classes = _labels_from_json(entries["labels"])
+        return SavedModel(system, settings, tokenizer, max_words, classes, [], {})
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Whatever values of a file make fail becomes an error that names the file."""
+    try:
+        yield
+    except KeyError as error:
+        raise ModelFormatError(f"{path}: {_short(error)} is missing") from error
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
+        raise ModelFormatError(f"{path}: {_short(error)}") from error
+
+
+def _read_json(folder: Path, name: str) -> Any:
+    path = _inside(folder, name)
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path} is not JSON: {_short(error)}") from error
+
+
+def _read_object(folder: Path, name: str) -> dict[str, Any]:
+    value = _read_json(folder, name)
+    if not isinstance(value, dict):
+        raise ModelFormatError(f"{folder / name}: expected a JSON object")
+    return value
+
+
+def _read_tensors(folder: Path, expected: Mapping[str, Stored]) -> dict[str, np.ndarray]:
+    """Every tensor, once the header has said of all that they are what they must be."""
+    path = _inside(folder, TENSORS)
+    try:
+        with safe_open(path, "np") as file:
+            _check_header(path, file, expected)
+            tensors = {name: file.get_tensor(name) for name in expected}
+    except SafetensorError as error:
+        raise ModelFormatError(
+            f"{path} is not a whole safetensors file: {_short(error)}"
+        ) from error
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise ModelFormatError(f"{path}: {name} holds values that are not finite")
+    return tensors
+
+
+def _check_header(path: Path, file: Any, expected: Mapping[str, Stored]) -> None:
+    found = set(file.keys())
+    if found != set(expected):
+        raise ModelFormatError(
+            f"{path}: tensors missing: {_some(set(expected) - found)}; "
+            f"not expected: {_some(found - set(expected))}"
+        )
+    for name, (shape, kinds) in expected.items():
+        view = file.get_slice(name)
+        if tuple(view.get_shape()) != shape or view.get_dtype() not in kinds:
+            raise ModelFormatError(
+                f"{path}: {name} should be {shape} of {' or '.join(kinds)}, "
+                f"is {tuple(view.get_shape())} of {view.get_dtype()}"
+            )
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """The path of a plain file of the folder; links that lead out of it are refused."""
+    path, limit = folder / name, MAX_BYTES[name]
+    if not path.exists():
+        raise ModelFormatError(f"{folder} is not a whole model: {name} is missing")
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+        raise ModelFormatError(f"{path} is not a plain file of this folder; refused")
+    if path.stat().st_size > limit:
+        raise ModelFormatError(f"{path}: {path.stat().st_size} bytes, expected at most {limit}")
+    return path
+
+
+def _short(value: object) -> str:
+    """What a file said, on one line of bounded length, fit for a message."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _some(names: set[str]) -> str:
+    listed = ", ".join(map(repr, sorted(names)[:3])) + (", ..." if len(names) > 3 else "")
+    return _short(listed) if names else "none"
+
+
+# -- JSON ----------------------------------------------------------------------------------------
+
+
+def _to_json(value: object, indent: int | None = 1) -> bytes:
+    """ASCII escapes keep lone surrogates in words intact."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(value, indent=indent, separators=separators).encode("ascii")
+
+
+def _labels_to_json(classes: np.ndarray) -> tuple[str, list[Any]]:
+    values = classes.tolist()
+    for kind, (python_type, _) in _LABEL_KINDS.items():
+        if all(type(value) is python_type for value in values):
+            return kind, values
+    raise ModelFormatError(
+        f"labels must all be str, int, float or bool to be saved; got {values[:3]!r}"
+    )
+
+
+def _labels_from_json(entry: Mapping[str, Any]) -> np.ndarray:
+    kind, values = entry["kind"], entry["values"]
+    if kind not in _LABEL_KINDS or not isinstance(values, list) or not values:
+        raise ModelFormatError(f"labels of kind {kind!r} cannot be read")
+    python_type, array_kinds = _LABEL_KINDS[kind]
+    labels = np.array(values) if all(type(v) is python_type for v in values) else None
+    # Integers beyond 64 bits would become floats or objects.
+    if labels is None or labels.dtype.kind not in array_kinds:
+        raise ModelFormatError(f"labels are not all of kind {kind}")
+    if len(set(values)) != len(values) or (kind == "float" and not np.isfinite(labels).all()):
+        raise ModelFormatError("labels are not distinct and finite")
+    return labels
