@@ -15,6 +15,7 @@ import numpy as np
 
 from adasent.data.registry import describe
 from adasent.errors import ConfigError, nearest
+from adasent.estimators.registry import describe as describe_system
 from reproduction.paper import paper_sets
 
 RULES = ("random", "grouped")
@@ -298,7 +299,9 @@ def experiments() -> Experiments:
     systems = {}
     for name, table in values["systems"].items():
         variants = tuple(table.pop("variants"))
-        systems[name] = SystemSpec(name, variants=variants, **table)
+        entry = describe_system(name)
+        known = {"title": entry.title, "vectors": entry.vectors, "trees": entry.trees}
+        systems[name] = SystemSpec(name, variants=variants, **known, **table)
     ablations = {}
     for name, table in values["ablations"].items():
         vectors = tuple(table.pop("vectors")) if "vectors" in table else None

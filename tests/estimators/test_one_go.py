@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 from adasent.estimators.counts import MNBClassifier, NBSVMClassifier
-from adasent.estimators.paragraph_vector import ParagraphVectorClassifier
 from adasent.estimators.one_go import OneGoClassifier
+from adasent.estimators.paragraph_vector import ParagraphVectorClassifier
 
 pytest.importorskip("gensim")
 

@@ -116,7 +116,9 @@ def run_here(words: Sequence[str], moment: Moment | None, number: int) -> None:
     main()
 
 
-def start(words: Sequence[str], output: Path, strike: tuple[Moment, int] | None, spawn: bool) -> int:
+def start(
+    words: Sequence[str], output: Path, strike: tuple[Moment, int] | None, spawn: bool
+) -> int:
     """A process that runs the command; its id. What it prints goes to a file."""
     if spawn:
         code = "import kill_trials as k, sys; k.run_here(sys.argv[3:], k.parse(sys.argv[1]), "
@@ -142,6 +144,8 @@ def start(words: Sequence[str], output: Path, strike: tuple[Moment, int] | None,
         code_ = 0
     except SystemExit as error:
         code_ = error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:  # before the command has begun
+        code_ = 130
     except BaseException:  # so that the child never goes on with the trials of its parent
         traceback.print_exc()
     finally:
@@ -205,7 +209,7 @@ def commands(data: Path, older: Path) -> list[Command]:
         return lambda folder: ["train", str(data), "--out", str(folder / "out"), *options]
 
     def crossval(folder: Path) -> list[str]:
-        options = ["--folds", "4", "--out", str(folder / "out"), *settings("epochs=6")]
+        options = ["--folds", "4", "--out", str(folder / "out"), *settings("epochs=3")]
         return ["crossval", str(data), *options]
 
     def nothing(folder: Path) -> None:
@@ -214,7 +218,7 @@ def commands(data: Path, older: Path) -> list[Command]:
     def old_model(folder: Path) -> None:
         shutil.copytree(older, folder / "out")
 
-    network = settings("epochs=12", "patience=12")
+    network = settings("epochs=6", "patience=6")
     counts = ["--system", "nbsvm"]
     return [
         Command("train", train(*network), WINDOWS, model_in, nothing, {"out"}),
@@ -340,6 +344,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=60, help="random moments, of all commands")
     parser.add_argument("--seed", type=int, default=0, help="of the random moments")
     parser.add_argument("--only", default="", help="commands whose name starts so")
+    parser.add_argument("--quick", action="store_true", help="each moment once, of few commands")
     parser.add_argument("--spawn", action="store_true", help="a new interpreter for each process")
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -356,11 +361,13 @@ def main() -> int:
         if wait(start(mnb, Path(home) / "output", None, options.spawn)):
             raise Failure((Path(home) / "output").read_text())
         chosen = [c for c in commands(data, older) if c.name.startswith(options.only)]
+        if options.quick:
+            chosen = [c for c in chosen if c.name in ("train --force", "crossval")]
         for command in chosen:
             trials.expect(command)
         for command in chosen:
             for window in command.windows:
-                for number in SIGNALS:
+                for number in [signal.SIGKILL] if options.quick else SIGNALS:
                     trials.trial(command, number, window)
         n_windows = trials.n
         for i in range(options.trials):

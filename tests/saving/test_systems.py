@@ -137,7 +137,10 @@ def test_counts_that_do_not_fit(
     [
         (lambda arrays: arrays | {"more": np.zeros(1, np.float32)}, "not expected: 'more'"),
         (lambda arrays: {"coef": arrays["coef"]}, "missing: 'intercept', 'log_prior'"),
-        (lambda arrays: arrays | {"intercept": np.zeros(2)}, r"intercept should be \(2,\) of F32, is .* of F64"),
+        (
+            lambda arrays: arrays | {"intercept": np.zeros(2)},
+            r"intercept should be \(2,\) of F32, is .* of F64",
+        ),
         (
             lambda arrays: arrays | {"intercept": np.array([0, np.nan], np.float32)},
             "intercept holds values that are not finite",

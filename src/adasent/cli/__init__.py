@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line with the arguments of the process."""
-    from adasent.cli.app import app
+    try:
+        from adasent.cli.app import app
 
-    app()
+        app()
+    except KeyboardInterrupt:  # before a command has begun, or while it ends
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
