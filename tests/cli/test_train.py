@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,11 +16,13 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from adasent import AdaSentClassifier
+import adasent
+from adasent import AdaSentClassifier, cli
 from adasent.vectors.words import WordVectors, write_vectors
 
 Run = Callable[..., Result]
 Settings = Callable[..., list[str]]
+FILES = {"config.json", "model.safetensors", "training.json", "vocabulary.json"}
 
 
 def start(*args: object) -> subprocess.Popen[str]:
@@ -217,3 +220,121 @@ def test_the_data_are_named_in_the_model(model: Path, reviews_csv: Path) -> None
     training = json.loads((model / "training.json").read_text(encoding="ascii"))
     assert training["data"]["part"] == "all"
     assert len(training["data"]["sha256"]) == 64
+
+
+# -- saves that fail -----------------------------------------------------------------------------
+
+
+def test_ctrl_c_between_training_and_saving_loses_nothing(
+    run: Run,
+    settings: Settings,
+    reviews_csv: Path,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    same = settings("epochs=10", "learning_rate=0.02", "max_words=30")
+    args = ["train", reviews_csv, "--out", tmp_path / "m", *same]
+    with monkeypatch.context() as patch:
+        patch.setattr(AdaSentClassifier, "save", interrupt)
+        stopped = run(*args)
+    assert stopped.exit_code == 130
+    assert "the training is kept" in " ".join(stopped.stderr.split())
+    again = run(*args)
+    assert again.exit_code == 0, again.stderr
+    assert "epoch " not in again.stderr  # not one is trained again
+    assert {path.name for path in (tmp_path / "m").iterdir()} == FILES
+    name = "model.safetensors"
+    assert (tmp_path / "m" / name).read_bytes() == (model / name).read_bytes()
+
+
+@pytest.mark.parametrize("system", ["adasent", "mnb"])
+def test_a_full_disk_keeps_the_old_model(
+    run: Run,
+    settings: Settings,
+    reviews_csv: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "m"
+    assert run("train", reviews_csv, "--out", out, "--system", "nbsvm").exit_code == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    options = settings("epochs=1") if system == "adasent" else ["--system", system]
+    args = ["train", reviews_csv, "--out", out, "--quiet", "--force", *options]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        failed = run(*args)
+    assert failed.exit_code == 1
+    assert failed.stderr.count("\n") == 1
+    kept = "the training is kept" if system == "adasent" else "the same command starts anew"
+    assert f"{out}: No space left on device; {kept}" in failed.stderr
+    assert {path.name: path.read_bytes() for path in out.glob("*.*") if path.is_file()} == before
+    assert run(*args).exit_code == 0
+    assert adasent.load(out).predict(["a good film"]).shape == (1,)
+    assert {path.name for path in out.iterdir()} == FILES
+    assert {path.name for path in tmp_path.iterdir()} == {"m"}
+
+
+@pytest.mark.parametrize("left", ["model.safetensors.part", "vocabulary.json"])
+def test_parts_of_a_save_by_an_older_version_are_not_in_the_way(
+    run: Run, reviews_csv: Path, tmp_path: Path, left: str
+) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / left).write_text("torn")
+    result = run("train", reviews_csv, "--out", tmp_path / "m", "--quiet", "--system", "mnb")
+    assert result.exit_code == 0, result.stderr
+    assert {path.name for path in (tmp_path / "m").iterdir()} == FILES
+
+
+def test_a_folder_in_use_is_refused_in_one_line(
+    run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
+) -> None:
+    args = ["train", reviews_csv, "--out", tmp_path / "m"]
+    with start(*args, *settings("epochs=100000", "patience=100000")) as process:
+        wait_for(tmp_path / "m" / ".checkpoint" / "checkpoint.safetensors", process)
+        second = run(*args, "--force", "--restart", *settings())
+        process.kill()
+    assert second.exit_code == 1
+    assert "is being written by another process" in second.stderr
+    assert second.stderr.count("\n") == 1
+    assert run(*args, "--restart", "--quiet", *settings()).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"m"}
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no place that nobody may write to")
+def test_a_place_that_cannot_be_written_is_noticed_before_any_work(run: Run) -> None:
+    result = run("train", "no-such-data", "--out", "/proc/adasent-model")
+    assert result.exit_code == 1
+    assert "--out /proc/adasent-model cannot be written" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_noticed_before_any_work(run: Run, tmp_path: Path) -> None:
+    for out in (tmp_path / "m", tmp_path / "m" / "new"):
+        (tmp_path / "m").mkdir(exist_ok=True)
+        (tmp_path / "m").chmod(0o555)
+        result = run("train", "no-such-data", "--out", out)
+        assert result.exit_code == 1
+        assert "cannot be written" in result.stderr
+    (tmp_path / "m").chmod(0o755)
+
+
+def test_ctrl_c_before_the_command_begins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adasent.cli.app.app", interrupt)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -38,6 +38,19 @@ def test_a_loaded_estimator_predicts_before_and_after_its_network_is_built(folde
     assert set(clf.predict(TEXTS)) == {"class 2"}
 
 
+def test_score_and_representation(folder: Path) -> None:
+    predictor = adasent.load(folder)
+    labels = predictor.predict(TEXTS)
+    assert predictor.score(TEXTS, labels) == 1.0
+    assert predictor.score(TEXTS, ["class 9", *labels[1:]]) == 0.8
+    with pytest.raises(DataError, match="as many labels as texts"):
+        predictor.score(TEXTS, labels[:-1])
+    assert repr(predictor) == (
+        "Predictor(adasent, 3 classes: class 0, class 1, class 2; 12 words of 5 dimensions, "
+        "units of 7)"
+    )
+
+
 def test_what_is_no_list_of_texts_is_refused(folder: Path) -> None:
     predictor = adasent.load(folder)
     for use in (predictor.predict, predictor.predict_proba, predictor.trace):

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from adasent.errors import CheckpointError
+from adasent.errors import AdaSentWarning, CheckpointError
 from adasent.systems.adasent import AdaSent
 from adasent.training.callbacks import Callback
 from adasent.training.checkpoint import Checkpoint, run_fingerprint
@@ -175,3 +176,36 @@ def test_foreign_tensors(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(1)}, path, {"fingerprint": "this run", "history": "{}"})
     with pytest.raises(CheckpointError, match="cannot be read"):
         Checkpoint(path, "this run").read()
+
+
+def test_a_full_disk_does_not_end_the_training(
+    make_model: MakeModel,
+    make_config: MakeConfig,
+    examples: Examples,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    path = tmp_path / "checkpoint.safetensors"
+    written(make_model, make_config(epochs=1), examples, path)
+    before = path.read_bytes()
+    monkeypatch.setattr("safetensors.torch.save_file", full)
+    checkpoint = Checkpoint(path, "this run")
+    with pytest.warns(AdaSentWarning, match="could not be written .*No space left") as caught:
+        history = train_one(
+            make_model(), examples, None, make_config(epochs=3), seed=0, checkpoint=checkpoint
+        )
+    assert len(caught) == 1
+    assert len(history) == 3
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    Checkpoint(tmp_path / "a" / "b" / "c.safetensors", "this run").check_writable()
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        Checkpoint(tmp_path / "file" / "a" / "c.safetensors", "this run").check_writable()
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
