@@ -111,7 +111,7 @@ def test_crossval(run: Run, reviews_csv: Path, tmp_path: Path, system: str) -> N
 def test_list_of_systems(run: Run) -> None:
     rows = {line.split()[0]: line for line in run("systems").stdout.splitlines() if line}
     for name, entry in SYSTEMS.items():
-        assert entry.summary in rows[name]
+        assert entry.summary.split()[0] in rows[name]
         assert rows[name].split()[-2:] == ["yes" if entry.vectors else "no", entry.extras]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import pickle
@@ -162,72 +161,6 @@ def test_loaded_model_predicts_the_same(
     for name in (*settings, *sizes):
         if name != "min_count":  # of no use after training
             assert getattr(loaded, name) == getattr(clf, name), name
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max())
-    return powers / powers.sum()
-
-
-def predict_by_the_page(folder: Path, tokens: list[str]) -> np.ndarray:
-    """Steps 2 to 8 of docs/format.md, from the files alone."""
-    config = json.loads((folder / "config.json").read_text())
-    net = config["network"]
-    words = json.loads((folder / "vocabulary.json").read_text())
-    tensors = load_file(folder / "model.safetensors")
-    w = {name.partition(".")[2]: tensor.astype(np.float64) for name, tensor in tensors.items()}
-    f = {"tanh": np.tanh, "relu": lambda a: np.clip(a, 0, 1e4)}[net["activation"]]
-    pool = {"mean": np.mean, "max": np.max}[net["pooling"]]
-    table = np.vstack([w["trained"], w["fixed"] * w["fixed_scale"][:, None]])
-    ids = [words.index(token) if token in words[2:] else 1 for token in tokens] or [1]
-    projection = tensors["projection.weight"].astype(np.float64)
-    level = [projection @ table[i] for i in ids]
-
-    def unit(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        composed = f(w["compose_left"] @ left + w["compose_right"] @ right + w["compose_bias"])
-        scores = w["gate_left"] @ left + w["gate_right"] @ right + w["gate_bias"]
-        if net["local_gate"] == "mlp":
-            scores = w["gate_out"] @ np.tanh(scores) + w["gate_out_bias"]
-        gates = softmax(scores)
-        return gates[0] * left + gates[1] * right + gates[2] * composed
-
-    def score(level: np.ndarray) -> np.ndarray:
-        if net["level_gate"] == "mlp":
-            hidden = np.tanh(w["score.0.weight"] @ level + w["score.0.bias"])
-            return w["score.2.weight"] @ hidden + w["score.2.bias"]
-        return w["score.weight"] @ level + w["score.bias"]
-
-    def classify(level: np.ndarray) -> np.ndarray:
-        if net["classifier_size"]:
-            level = np.maximum(w["hidden.weight"] @ level + w["hidden.bias"], 0)
-        return softmax(w["out.weight"] @ level + w["out.bias"])
-
-    def norm(level: np.ndarray) -> np.ndarray:
-        if not net["level_norm"]:
-            return level
-        scaled = (level - level.mean()) / np.sqrt(level.var() + 0.00001)
-        return scaled * tensors["level_norm.weight"] + tensors["level_norm.bias"]
-
-    pooled = []
-    while level:
-        pooled.append(norm(pool(level, axis=0)))
-        level = [unit(*pair) for pair in itertools.pairwise(level)]
-    beliefs = softmax(np.concatenate([score(one) for one in pooled]))
-    return beliefs @ np.array([classify(one) for one in pooled])
-
-
-@pytest.mark.parametrize("settings", VARIANTS[:3])
-def test_this_page_is_enough_to_predict(
-    reviews: Reviews, tmp_path: Path, settings: dict[str, Any]
-) -> None:
-    vectors = WordVectors(["excellent", "film"], np.random.default_rng(0).normal(size=(2, 6)))
-    sizes = {"hidden_size": 7, "gate_size": 3, "classifier_size": 6, "epochs": 2}
-    changes = sizes | {"vectors": vectors} | settings | {"tokenizer": str.split, "max_words": 10}
-    clf = AdaSentClassifier(**changes).fit(*reviews)
-    clf.save(tmp_path)
-    for text in ("film", "an excellent film", "the plot was <pad> bad and the odd cast dull"):
-        found = predict_by_the_page(tmp_path, text.split())
-        np.testing.assert_allclose(found, clf.predict_proba([text])[0], rtol=1e-4)
 
 
 def test_saving_a_loaded_model_gives_the_same_files(reviews: Reviews, tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def hold(folder: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator
     target.parent.mkdir(parents=True, exist_ok=True)
     path = _beside(target, _LOCK) if _may_write(target.parent) else target / _LOCK
     lock = FileLock(path, is_singleton=True)
+    path.touch()  # says why, where a file cannot be made: to the lock it looks like being held
     try:
         lock.acquire(timeout=patience)
         while not path.exists():  # some versions may lock a file that its last holder has removed
