@@ -300,8 +300,14 @@ def experiments() -> Experiments:
     for name, table in values["systems"].items():
         variants = tuple(table.pop("variants"))
         entry = describe_system(name)
-        known = {"title": entry.title, "vectors": entry.vectors, "trees": entry.trees}
-        systems[name] = SystemSpec(name, variants=variants, **known, **table)
+        systems[name] = SystemSpec(
+            name,
+            entry.title,
+            vectors=entry.vectors,
+            trees=entry.trees,
+            variants=variants,
+            **table,
+        )
     ablations = {}
     for name, table in values["ablations"].items():
         vectors = tuple(table.pop("vectors")) if "vectors" in table else None
