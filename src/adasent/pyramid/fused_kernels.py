@@ -18,7 +18,7 @@ row, Triton gives the first a layout in which half of the warps repeat the other
 import triton
 import triton.language as tl
 
-from adasent.pyramid.weights import RELU_CAP
+from adasent.pyramid import RELU_CAP
 
 CAP = tl.constexpr(RELU_CAP)
 #: Three gates, padded to the least rows a matrix product may have.
