@@ -73,14 +73,3 @@ def test_custom_tokenizer_is_asked_for(make_pair: Callable[..., Any], tmp_path: 
         adasent.load(tmp_path)
     predictor = adasent.load(tmp_path, str.split)
     assert predictor.trace("a GOOD film").tokens == ("a", "GOOD", "film")
-
-
-def test_phrase_cache(folder: Path) -> None:
-    plain, caching = adasent.load(folder), adasent.load(folder, phrase_cache=100)
-    assert plain.phrases_ is None
-    expected = plain.predict_proba(TEXTS)
-    for _ in range(2):
-        np.testing.assert_allclose(caching.predict_proba(TEXTS), expected, rtol=0, atol=1e-6)
-    assert 0 < caching.phrases_.n_composed < caching.phrases_.n_asked
-    with pytest.raises(ConfigError, match="phrase_cache must be a whole number"):
-        adasent.load(folder, phrase_cache=-1)

@@ -135,9 +135,7 @@ def test_gradients_of_equal_words_agree_in_sum() -> None:
         of_words, *others = torch.autograd.grad(levels.sum(), [words, *weights[:6]])
         return [of_words.sum(dim=1), *others]
 
-    torch.testing.assert_close(
-        gradients(pyramid_cpu), gradients(reference), rtol=1e-12, atol=1e-12
-    )
+    torch.testing.assert_close(gradients(pyramid_cpu), gradients(reference), rtol=1e-12, atol=1e-12)
 
 
 def test_gradient_is_that_of_finite_differences() -> None:
