@@ -42,6 +42,7 @@ from adasent import AdaSentClassifier, Predictor  # noqa: E402
 from adasent.data import held_out, load  # noqa: E402
 from adasent.explain import EXACT, METHOD, Explanation, explain  # noqa: E402
 from adasent.explain.attribution import share_alone  # noqa: E402
+from adasent.runtime.climb import NUMPY  # noqa: E402
 from adasent.runtime.threads import blas_threads  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
 from benchmarks.pages import markdown, put_between_marks  # noqa: E402
@@ -290,7 +291,7 @@ def costs(name: str) -> list[dict[str, Any]]:
         if numba:
             import_module("numba")  # once it is imported, it is used
         else:
-            predictor.network.compiler.cells = lambda *_: None  # type: ignore[method-assign]
+            predictor.network.backend.passes = lambda *_: NUMPY  # type: ignore[method-assign]
         for n in (1, 100, len(texts)):
             calls = [texts[i : i + n] for i in range(0, min(100 * n, len(texts)), n)]
             predict, explain_only, most, whole = quickest(

@@ -59,7 +59,7 @@ def _predict(longest: int, folder: str) -> float:
 
     # A long text would start numba in the middle of the measurement, which takes some 140 MB once;
     # from here on every length runs compiled.
-    import adasent.pyramid.cells
+    import adasent.runtime.compiled
 
     predictor = adasent.load(folder)
     words = ["a", "fine", "film", "of", "its", "kind"]

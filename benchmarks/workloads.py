@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from adasent.data import load, stratified_folds
-from adasent.pyramid import cells
-from adasent.runtime.packing import Packing, batches
-from adasent.runtime.pyramid import Composition, Scratch, pool_levels
+from adasent.pyramid.layout import Layout, batches
+from adasent.runtime.climb import Composition, Memory, climb
+from adasent.runtime.compiled import NUMBA
+from adasent.runtime.network import BATCH_WORDS
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 from adasent.text.batch import n_cells
@@ -85,27 +86,26 @@ class PackedWork:
         model = network(hidden)
         tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         self.composition = Composition.of(model.config, tensors)
-        groups = batches(lengths) if groups is None else groups
-        self.counts = [Packing.of(lengths[group]).counts for group in groups]
-        self.words = [first_level(int(counts.sum()), hidden) for counts in self.counts]
-        self.scratch = Scratch(self.composition, max(len(words) for words in self.words))
+        groups = batches(lengths, BATCH_WORDS) if groups is None else groups
+        self.layouts = [Layout(lengths[group]) for group in groups]
+        self.words = [first_level(layout.n_words, hidden) for layout in self.layouts]
+        self.memory = Memory(self.composition, max(len(words) for words in self.words))
+        self.products = np.empty_like(self.memory.products)
 
     def pyramid(self) -> list[np.ndarray]:
         """Every level of every sentence, pooled."""
         pooled = []
-        for words, counts in zip(self.words, self.counts, strict=True):
-            levels = np.empty_like(words)
-            matrix, scratch = self.composition.matrix, self.scratch
-            product = np.matmul(words, matrix, out=scratch.product[: len(words)])
-            pool_levels(words, product, counts, self.composition, levels, scratch, cells)
-            pooled.append(levels)
+        for words, layout in zip(self.words, self.layouts, strict=True):
+            product = np.matmul(words, self.composition.matrix, out=self.products[: len(words)])
+            made = climb(words, product, layout, self.composition, NUMBA, self.memory)
+            pooled.append(made.levels)
         return pooled
 
     def product(self) -> None:
         """The matrix products of the same levels and nothing else: the limit of `pyramid`."""
-        for words, counts in zip(self.words, self.counts, strict=True):
-            for rows in rows_of_levels(counts):
-                np.matmul(words[:rows], self.composition.matrix, out=self.scratch.product[:rows])
+        for words, layout in zip(self.words, self.layouts, strict=True):
+            for rows in rows_of_levels(layout.counts):
+                np.matmul(words[:rows], self.composition.matrix, out=self.products[:rows])
 
     @property
     def flops(self) -> int:
@@ -120,7 +120,7 @@ class PackedWork:
 
     @property
     def _n_rows(self) -> int:
-        return sum(sum(rows_of_levels(counts)) for counts in self.counts)
+        return sum(sum(rows_of_levels(layout.counts)) for layout in self.layouts)
 
 
 def rows_of_levels(counts: np.ndarray) -> list[int]:

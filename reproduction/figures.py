@@ -17,7 +17,6 @@ from adasent.errors import DataError
 from adasent.estimators.predictor import Predictor
 from adasent.explain.composition import (
     MAX_TREE_WORDS,
-    Cell,
     Tree,
     decompose_phrase,
     structures,
@@ -183,7 +182,7 @@ def composition_phrase(predictor: Predictor, text: str) -> dict[str, Any]:
     }
     if len(tokens) <= MAX_TREE_WORDS:
         words = np.stack([part.vector for part in found.parts[: len(tokens)]])
-        trees = structures(words, Cell(predictor.network.composition))
+        trees = structures(words, predictor.network.composition)
         along = sum(tree.weight * tree.vector for tree in trees)
         phrase["trees"] = [
             {"tree": tree_text(tree.tree, tokens), "weight": tree.weight} for tree in trees

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from adasent.runtime.climb import NUMPY
 from adasent.runtime.network import Network
 from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable
@@ -81,9 +82,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Plain numpy, or numba's cells for every size of call."""
+    """Plain numpy, or numba's passes for every size of call."""
     if request.param == "numpy":
-        monkeypatch.setattr("adasent.runtime.network.Compiler.cells", lambda *_: None)
+        monkeypatch.setattr("adasent.runtime.climb.Backend.passes", lambda *_: NUMPY)
     else:
         pytest.importorskip("numba")  # once it is imported, it is used
     name: str = request.param

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from adasent.pyramid.constants import RELU_CAP
+from adasent.pyramid import RELU_CAP
 from adasent.pyramid.weights import ACTIVATIONS, PyramidWeights
 
 #: What is compared: the levels, then the gradients by words and by the six weights.

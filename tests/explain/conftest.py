@@ -11,11 +11,12 @@ import torch
 
 from adasent import AdaSentClassifier, Predictor
 from adasent.explain import explain
-from adasent.explain.credit import NEAR
-from adasent.explain.ends import LEAST, MOST, NOTHING
+from adasent.explain.credit import TIE_MARGIN
+from adasent.explain.deletion import MAX_SCALE, MIN_SCALE, SCALE_SMOOTHING
 from adasent.explain.explanation import Explanation
-from adasent.explain.gradients import KINK
+from adasent.explain.mixture import KINK_WIDTH
 from adasent.nn import consensus
+from adasent.runtime.climb import NUMPY
 from adasent.runtime.network import Network
 from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
@@ -72,7 +73,7 @@ class Twin:
         features = pooled
         if classifier.hidden is not None:
             hidden = classifier.hidden(pooled)
-            slope = (hidden.detach() / float(KINK) + 0.5).clamp(0, 1)
+            slope = (hidden.detach() / float(KINK_WIDTH) + 0.5).clamp(0, 1)
             features = torch.relu(hidden).detach() + slope * (hidden - hidden.detach())
         return torch.log_softmax(classifier.out(features), dim=-1)
 
@@ -93,7 +94,7 @@ class Twin:
             units = pyramid.units[t]
             owned = torch.ones_like(units)
             if model.config.pooling == "max":
-                owned = (units - pooled[t].detach() + NEAR).clamp(min=0)
+                owned = (units - pooled[t].detach() + TIE_MARGIN).clamp(min=0)
             owned = owned / owned.sum(dim=0)
             own = torch.stack([owned * slope[t] for slope in slopes], dim=1)  # (n, C, D)
             unit_scores.append((own * (units - mean)[:, None]).sum(dim=-1))
@@ -109,8 +110,9 @@ class Twin:
         if n > 1:
             p = self.probabilities(ids)
             ends = np.stack([p - self.probabilities(ids[1:]), p - self.probabilities(ids[:-1])])
-            sizes = np.abs(ends).sum() + NOTHING, np.abs(in_text[[0, -1]]).sum() + NOTHING
-            scale = np.clip(sizes[0] / sizes[1], LEAST, MOST)
+            exact, estimated = np.abs(ends).sum(), np.abs(in_text[[0, -1]]).sum()
+            ratio = (exact + SCALE_SMOOTHING) / (estimated + SCALE_SMOOTHING)
+            scale = np.clip(ratio, MIN_SCALE, MAX_SCALE)
             scale = min(scale, 1 / np.abs(in_text).max())
             by_unit = [scale * scores.numpy() for scores in reversed(unit_scores)]
             in_text *= scale
@@ -158,7 +160,7 @@ def explanation(predictor: Predictor) -> Explanation:
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Plain numpy, or numba's passes for every size of call."""
     if request.param == "numpy":
-        monkeypatch.setattr("adasent.runtime.network.Compiler.cells", lambda *_: None)
+        monkeypatch.setattr("adasent.runtime.climb.Backend.passes", lambda *_: NUMPY)
     else:
         pytest.importorskip("numba")  # once it is imported, it is used
     name: str = request.param

@@ -10,14 +10,8 @@ import pytest
 
 from adasent import AdaSentClassifier, load
 from adasent.errors import DataError
-from adasent.explain.composition import (
-    Cell,
-    Structure,
-    decompose,
-    decompose_phrase,
-    structures,
-)
-from adasent.runtime.pyramid import Composition
+from adasent.explain.composition import Structure, decompose, decompose_phrase, structures
+from adasent.runtime.climb import Composition
 
 RNG = np.random.default_rng(0)
 
@@ -41,8 +35,8 @@ def composition(size: int, *, relu: bool = False, width: int | None = None) -> C
 def test_weights_sum_to_one_and_parts_make_the_unit(
     n_words: int, relu: bool, width: int | None
 ) -> None:
-    cell = Cell(composition(7, relu=relu, width=width))
-    found = decompose(RNG.normal(size=(n_words, 7)), cell)
+    weights = composition(7, relu=relu, width=width)
+    found = decompose(RNG.normal(size=(n_words, 7)), weights)
     assert len(found.parts) == n_words * (n_words + 1) // 2
     assert abs(sum(part.weight for part in found.parts) - 1) < 1e-10
     assert all(part.weight >= 0 for part in found.parts)
@@ -56,9 +50,9 @@ def test_three_words_by_hand() -> None:
     matrix = np.zeros((1, 8), dtype=np.float32)
     gates = np.log(np.array([0.5, 0.3, 0.2])).astype(np.float32)
     one = np.ones(1, dtype=np.float32)
-    cell = Cell(Composition(matrix, one, gates, None, None, relu=False, maximum=True))
-    found = decompose(np.array([[1.0], [2.0], [3.0]]), cell)
-    weights = {(part.start, part.length): part.weight for part in found.parts}
+    weights = Composition(matrix, one, gates, None, None, relu=False, maximum=True)
+    found = decompose(np.array([[1.0], [2.0], [3.0]]), weights)
+    shares = {(part.start, part.length): part.weight for part in found.parts}
     expected = {
         (0, 1): 0.5 * 0.5,
         (1, 1): 0.5 * 0.3 + 0.3 * 0.5,
@@ -67,34 +61,35 @@ def test_three_words_by_hand() -> None:
         (1, 2): 0.3 * 0.2,
         (0, 3): 0.2,
     }
-    assert weights == pytest.approx(expected, abs=1e-7)
+    assert shares == pytest.approx(expected, abs=1e-7)
     assert found.unit[0] == pytest.approx(0.25 + 2 * 0.3 + 3 * 0.09 + 0.36 * np.tanh(1), abs=1e-7)
     assert {(p.start, p.length): p.n_ways for p in found.parts}[1, 1] == 2
 
 
 def test_trees_of_three_words() -> None:
-    cell = Cell(composition(5))
+    weights = composition(5)
     words = RNG.normal(size=(3, 5))
-    trees = structures(words, cell)
+    trees = structures(words, weights)
     assert len(trees) == 12
     assert abs(sum(tree.weight for tree in trees) - 1) < 1e-10
     assert [t.weight for t in trees] == sorted((t.weight for t in trees), reverse=True)
     by_tree = {structure.tree: structure for structure in trees}
-    inner = cell.compose(words[:1], words[1:2])
+    exact_weights = weights.in_double()
+    inner = exact_weights.composed(words[:1], words[1:2])
     np.testing.assert_allclose(by_tree[(0, 1)].vector, inner[0])
-    outer = cell.compose(inner, words[2:])
+    outer = exact_weights.composed(inner, words[2:])
     np.testing.assert_allclose(by_tree[((0, 1), 2)].vector, outer[0])
     # Words have the weights of the exact decomposition; so has everything composed, together.
-    exact = decompose(words, cell)
+    exact = decompose(words, weights)
     for part in exact.parts[:3]:
         assert by_tree[part.start].weight == pytest.approx(part.weight, abs=1e-12)
 
 
 def test_trees_of_two_words_are_exact() -> None:
-    cell = Cell(composition(5))
+    weights = composition(5)
     words = RNG.normal(size=(2, 5))
-    total = sum(t.weight * t.vector for t in structures(words, cell))
-    np.testing.assert_allclose(total, decompose(words, cell).unit, atol=1e-12)
+    total = sum(t.weight * t.vector for t in structures(words, weights))
+    np.testing.assert_allclose(total, decompose(words, weights).unit, atol=1e-12)
 
 
 def all_trees(first: int, last: int) -> set[Any]:
@@ -106,13 +101,13 @@ def all_trees(first: int, last: int) -> set[Any]:
 
 
 def test_four_words_are_the_most() -> None:
-    cell = Cell(composition(2))
-    trees: list[Structure] = structures(RNG.normal(size=(4, 2)), cell)
+    weights = composition(2)
+    trees: list[Structure] = structures(RNG.normal(size=(4, 2)), weights)
     assert abs(sum(tree.weight for tree in trees) - 1) < 1e-10
     assert len(trees) == 148
     assert {tree.tree for tree in trees} == all_trees(0, 3)
     with pytest.raises(DataError, match="at most 4 words, got 5"):
-        structures(RNG.normal(size=(5, 2)), cell)
+        structures(RNG.normal(size=(5, 2)), weights)
 
 
 def test_a_phrase_of_a_saved_model(reviews: tuple[list[str], list[str]], tmp_path: Path) -> None:

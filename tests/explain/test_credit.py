@@ -8,34 +8,34 @@ import numpy as np
 import pytest
 
 from adasent.explain.credit import Credit, credit_numpy
-from adasent.explain.places import Places
-from adasent.explain.pyramids import Pyramids
+from adasent.pyramid.layout import Layout
+from adasent.runtime.climb import Pyramids
 from explain_cases import level_and_first_word
 
 
 class Case(NamedTuple):
     pyramids: Pyramids
-    places: Places
+    layout: Layout
     gradients: np.ndarray
 
 
 def case(lengths: list[int], *, maximum: bool, n_kept: int = 2) -> Case:
     """Random units, pooled, with random gates and gradients."""
     rng = np.random.default_rng(len(lengths))
-    places = Places.of(np.array(lengths))
-    n_words, n_cells = len(places.words), len(places.units)
-    units = rng.normal(size=(n_cells, 5)).astype(np.float32)
+    layout = Layout(np.array(lengths))
+    n_words, n_units = layout.n_words, layout.n_units
+    units = rng.normal(size=(n_units, 5)).astype(np.float32)
     levels = np.empty((n_words, 5), dtype=np.float32)
     level_of, _ = level_and_first_word(lengths)
     for text in range(len(lengths)):
-        cells = slice(*places.first_unit[text : text + 2])
+        units_of_text = slice(*layout.first_unit[text : text + 2])
         for t in range(lengths[text]):
-            level = units[places.units[cells][level_of[cells] == t]]
+            level = units[layout.unit_rows[units_of_text][level_of[units_of_text] == t]]
             pooled = level.max(axis=0) if maximum else level.mean(axis=0)
-            levels[places.starts[t] + text] = pooled
-    gates = rng.dirichlet([1, 1, 1], size=n_cells - n_words).astype(np.float32)
+            levels[layout.starts[t] + text] = pooled
+    gates = rng.dirichlet([1, 1, 1], size=n_units - n_words).astype(np.float32)
     gradients = rng.normal(size=(n_kept, n_words, 5)).astype(np.float32)
-    return Case(Pyramids(units, levels, gates), places, gradients)
+    return Case(Pyramids(levels, units, gates), layout, gradients)
 
 
 def assert_same(found: Credit, expected: Credit) -> None:
@@ -47,7 +47,7 @@ def assert_same(found: Credit, expected: Credit) -> None:
 @pytest.mark.parametrize("lengths", [[1], [2], [3, 3], [9, 4, 4, 1]])
 def test_numba_gives_what_numpy_gives(lengths: list[int], maximum: bool) -> None:
     pytest.importorskip("numba")
-    from adasent.explain.credit_numba import credit_numba
+    from adasent.explain.compiled import credit_numba
 
     arrays = case(lengths, maximum=maximum)
     assert_same(credit_numba(*arrays, maximum=maximum), credit_numpy(*arrays, maximum=maximum))
@@ -60,8 +60,8 @@ def test_a_single_class_has_no_scores_to_tell_apart() -> None:
 
 
 def test_units_of_a_mean_pooled_level_share_its_gradient() -> None:
-    pyramids, places, gradients = case([4], maximum=False)
-    found = credit_numpy(pyramids, places, gradients, maximum=False)
+    pyramids, layout, gradients = case([4], maximum=False)
+    found = credit_numpy(pyramids, layout, gradients, maximum=False)
     mean = pyramids.units[:4].mean(axis=0)
     for t in range(4):
         whole = gradients[:, t] @ (pyramids.levels[t] - mean)
@@ -75,8 +75,8 @@ def test_a_dimension_belongs_to_the_units_at_or_near_its_maximum() -> None:
     levels = np.array([[5.0], [4.98]], dtype=np.float32)
     gates = np.array([[0.0, 1.0, 0.0]], dtype=np.float32)
     gradients = np.ones((1, 2, 1), dtype=np.float32)
-    places = Places.of(np.array([2]))
-    found = credit_numpy(Pyramids(units, levels, gates), places, gradients, maximum=True)
+    layout = Layout(np.array([2]))
+    found = credit_numpy(Pyramids(levels, units, gates), layout, gradients, maximum=True)
     np.testing.assert_allclose(found.units[0], [0, 2.5, 2.48], atol=1e-5)
     # The unit above is a copy of the second word, which gets the credit of both levels.
     np.testing.assert_allclose(found.words[0], [0, 5.0], atol=1e-5)

@@ -61,7 +61,7 @@ def test_chunks_change_nothing(predictor: Predictor, monkeypatch: pytest.MonkeyP
     texts = ["a good film", "the plot was awful", "dull", "a fine cast and the plot", "a film"]
     labels = ["pos", "neg", "neg", "pos", "pos"]
     whole = profile(predictor, texts, labels)
-    monkeypatch.setattr(profiles, "CHUNK", 3)
+    monkeypatch.setattr(profiles, "CHUNK_TEXTS", 3)
     for name, (_, rows) in profile(predictor, texts, labels).tables.items():
         for row, other in zip(rows, whole.tables[name][1], strict=True):
             if name == "phrases":

@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.pyramid import cpu
-from adasent.pyramid.cells import level_backward, level_forward
-from adasent.pyramid.cpu import SNAPSHOTS, pyramid_cpu
+from adasent.pyramid.compiled_backward import level_backward
+from adasent.pyramid.compiled_forward import level_forward
+from adasent.pyramid.cpu import pyramid_cpu
 from adasent.pyramid.reference import pyramid_reference
 from adasent.pyramid.weights import PyramidWeights
 from pyramid_cases import pack, random_weights, random_words
@@ -67,16 +68,13 @@ def assert_same(got: list[Tensor], expected: list[Tensor], tolerance: float) -> 
         assert (one - other).norm() <= tolerance * (1e-30 + other.norm())
 
 
-@pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
-def test_equals_reference(
-    lengths: list[int], pooling: str, activation: str, recompute: bool
-) -> None:
+def test_equals_reference(lengths: list[int], pooling: str, activation: str) -> None:
     options = {"activation": activation, "pooling": pooling}
     expected = outcome(reference, lengths, 7, **options)
-    got = outcome(pyramid_cpu, lengths, 7, recompute=recompute, **options)
+    got = outcome(pyramid_cpu, lengths, 7, **options)
     assert_same(got, expected, 1e-9)
 
 
@@ -94,7 +92,7 @@ def test_threads_change_nothing_but_the_last_bits(
 ) -> None:
     lengths = [9, 4, 4, 11, 1, 2, 7]
     expected = outcome(reference, lengths, 5, activation="tanh", pooling=pooling)
-    monkeypatch.setattr(cpu, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(cpu, "_MIN_NUMBERS_FOR_THREADS", 0)
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
@@ -104,8 +102,7 @@ def test_threads_change_nothing_but_the_last_bits(
     assert_same(got, expected, 1e-9)
 
 
-@pytest.mark.parametrize("recompute", [False, True])
-def test_equal_words_share_the_gradient_of_a_maximum(recompute: bool) -> None:
+def test_equal_words_share_the_gradient_of_a_maximum() -> None:
     """With no product between words and maximum, so that equal words are equal units.
 
     In a text of one word the pyramid composes nothing, and in longer ones the first level does not:
@@ -114,7 +111,7 @@ def test_equal_words_share_the_gradient_of_a_maximum(recompute: bool) -> None:
     word = torch.tensor([0.5, -1.25, 2.0], dtype=torch.float64)
     words = word.expand(2, 4, 3).clone().requires_grad_()
     lengths = torch.tensor([4, 3])
-    levels = pyramid_cpu(words, lengths, random_weights(3), pooling="max", recompute=recompute)
+    levels = pyramid_cpu(words, lengths, random_weights(3), pooling="max")
     (got,) = torch.autograd.grad(levels[:, 0].sum(), words)
     expected = torch.zeros(2, 4, 3, dtype=torch.float64)
     expected[0] = 1 / 4
@@ -122,8 +119,7 @@ def test_equal_words_share_the_gradient_of_a_maximum(recompute: bool) -> None:
     torch.testing.assert_close(got, expected)
 
 
-@pytest.mark.parametrize("recompute", [False, True])
-def test_gradients_of_equal_words_agree_in_sum(recompute: bool) -> None:
+def test_gradients_of_equal_words_agree_in_sum() -> None:
     """Which of the equal units takes the gradient of a maximum may differ.
 
     A product may round equal rows differently by their position, so that there is no tie. What
@@ -133,15 +129,13 @@ def test_gradients_of_equal_words_agree_in_sum(recompute: bool) -> None:
     words = word.expand(2, 4, 3).clone().requires_grad_()
     lengths = torch.tensor([4, 3])
 
-    def gradients(build: Callable[..., Tensor], **options: object) -> list[Tensor]:
+    def gradients(build: Callable[..., Tensor]) -> list[Tensor]:
         weights = random_weights(3, requires_grad=True)
-        levels = build(words, lengths, weights, activation="tanh", pooling="max", **options)
+        levels = build(words, lengths, weights, activation="tanh", pooling="max")
         of_words, *others = torch.autograd.grad(levels.sum(), [words, *weights[:6]])
         return [of_words.sum(dim=1), *others]
 
-    torch.testing.assert_close(
-        gradients(pyramid_cpu, recompute=recompute), gradients(reference), rtol=1e-12, atol=1e-12
-    )
+    torch.testing.assert_close(gradients(pyramid_cpu), gradients(reference), rtol=1e-12, atol=1e-12)
 
 
 def test_gradient_is_that_of_finite_differences() -> None:
@@ -160,37 +154,6 @@ def test_backward_may_come_twice() -> None:
     first = torch.autograd.grad(levels.sum(), words, retain_graph=True)
     second = torch.autograd.grad(levels.sum(), words)
     torch.testing.assert_close(first, second)
-
-
-def test_recompute_holds_few_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At any time at most ``SNAPSHOTS`` levels wait, and no level is built over and over."""
-    waiting = most = 0
-    climb = cpu._Descent._climb
-    recompute = cpu._Descent._recompute
-    built: dict[int, int] = {}
-    step = cpu._Climber.step
-
-    def counted_step(self: cpu._Climber, below: Tensor, t: int, *rest: object, **kw: object):
-        built[t] = built.get(t, 0) + 1
-        return step(self, below, t, *rest, **kw)  # type: ignore[arg-type]
-
-    def counted(self: cpu._Descent, *args: object) -> Tensor:
-        nonlocal waiting, most
-        waiting += 1
-        most = max(most, waiting)
-        try:
-            return recompute(self, *args)  # type: ignore[arg-type]
-        finally:
-            waiting -= 1
-
-    monkeypatch.setattr(cpu._Climber, "step", counted_step)
-    monkeypatch.setattr(cpu._Descent, "_recompute", counted)
-    words = random_words([120], 2).requires_grad_()
-    pyramid_cpu(words, torch.tensor([120]), random_weights(2), recompute=True).sum().backward()
-    assert climb is cpu._Descent._climb
-    assert most <= SNAPSHOTS + 1
-    # 120 levels with 8 snapshots: C(8 + 3, 8) = 165, so three rebuilds beside forward and backward.
-    assert max(built.values()) <= 5
 
 
 def test_models_under_vmap_equal_models_alone() -> None:
@@ -214,9 +177,8 @@ def test_models_under_vmap_equal_models_alone() -> None:
             torch.testing.assert_close(got[k], want[k], rtol=1e-12, atol=1e-14)
 
 
-def test_models_under_vmap_keep_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inside of vmap no tensor needs a gradient; the cells must be kept all the same."""
-    monkeypatch.setattr(cpu._Descent, "_recompute", None)
+def test_models_under_vmap_keep_their_units() -> None:
+    """Inside of vmap no tensor needs a gradient; the units must be kept all the same."""
     words = torch.randn(2, 1, 5, 4, dtype=torch.float64, requires_grad=True)
     weights = random_weights(4)
     lengths = torch.tensor([[5], [4]])

@@ -44,9 +44,9 @@ sys.meta_path.insert(0, Hide())
 PREDICT = """
 import json, sys
 import adasent
-from adasent.runtime import pyramid
+from adasent.runtime import climb
 
-pyramid.NUMBA_CELLS = 0  # numba would be used if it were there
+climb.UNITS_WORTH_NUMBA = 0  # numba would be used if it were there
 predictor = adasent.load(sys.argv[1])
 texts = json.loads(sys.argv[2])
 print(json.dumps([predictor.predict(texts).tolist(), predictor.predict_proba(texts).tolist()]))

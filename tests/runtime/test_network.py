@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from adasent.errors import AdaSentError
+from adasent.runtime.climb import NUMPY, UNITS_WORTH_NUMBA, Backend
 from adasent.runtime.network import Network
-from adasent.runtime.pyramid import NUMBA_CELLS, Compiler
 
 LENGTHS = [1, 2, 9, 3, 63, 9, 1, 31, 64, 2]
 SETTINGS = [
@@ -122,33 +122,38 @@ def test_memory_grows_with_the_words_not_the_cells(make_pair: Callable[..., Any]
 
 # -- numba or not --------------------------------------------------------------------------------
 
-CELLS = "adasent.pyramid.cells"
-MANY = np.full(NUMBA_CELLS, 20)
-SOME = np.ones(NUMBA_CELLS * 2 // 5, dtype=np.int64)  # a cell each
+COMPILED = "adasent.runtime.compiled"
+MANY = np.full(UNITS_WORTH_NUMBA, 20)
+SOME = np.ones(UNITS_WORTH_NUMBA * 2 // 5, dtype=np.int64)  # a unit each
 
 
 def test_numba_is_started_when_it_pays(
     make_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba")
+    pytest.importorskip("scipy")
     monkeypatch.delitem(sys.modules, "numba")  # as in a process that has not imported it yet
-    composition, compiler = make_pair().network.composition, Compiler()
-    assert [compiler.cells(composition, SOME) for _ in range(2)] == [None, None]
-    assert compiler.cells(composition, SOME).__name__ == CELLS  # all calls together
+    composition, backend = make_pair().network.composition, Backend()
+    assert [backend.passes(composition, SOME).name for _ in range(2)] == ["numpy", "numpy"]
+    assert backend.passes(composition, SOME).name == "numba"  # all calls together
 
 
 def test_numba_is_used_once_it_is_there(make_pair: Callable[..., Any]) -> None:
     pytest.importorskip("numba")
-    assert Compiler().cells(make_pair().network.composition, MANY[:1]).__name__ == CELLS
+    pytest.importorskip("scipy")
+    assert Backend().passes(make_pair().network.composition, MANY[:1]).name == "numba"
 
 
 def test_numba_is_not_used_for_an_mlp_gate(make_pair: Callable[..., Any]) -> None:
-    assert Compiler().cells(make_pair(local_gate="mlp").network.composition, MANY) is None
+    assert Backend().passes(make_pair(local_gate="mlp").network.composition, MANY) is NUMPY
 
 
-def test_numba_missing(make_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    import adasent.pyramid
-
-    monkeypatch.delattr(adasent.pyramid, "cells", raising=False)
-    monkeypatch.setitem(sys.modules, CELLS, None)  # its import now fails
-    assert Compiler().cells(make_pair().network.composition, MANY) is None
+@pytest.mark.parametrize("missing", ["numba", "scipy"])
+def test_without_numba_or_scipy_numpy_does_it(
+    make_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.delitem(sys.modules, COMPILED, raising=False)
+    for name in [name for name in sys.modules if name.partition(".")[0] == missing]:
+        monkeypatch.setitem(sys.modules, name, None)  # its import now fails
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert Backend().passes(make_pair().network.composition, MANY) is NUMPY

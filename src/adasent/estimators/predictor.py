@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from adasent.checks import check_range
 from adasent.errors import DataError
 from adasent.runtime.arrays import Doubles
 from adasent.runtime.network import Network
-from adasent.runtime.phrases import PhraseCache
 from adasent.runtime.trace import Trace
 from adasent.saving.adasent import read_adasent
 from adasent.saving.model import tokenizer_of
@@ -32,20 +30,12 @@ class Predictor:
     Matrix products run on as many threads as numpy's BLAS takes. For a text of ordinary length one
     is as fast as many: set ``OPENBLAS_NUM_THREADS=1`` before the program starts.
 
-    Parameters
-    ----------
-    phrase_cache
-        Short phrases to remember, so that they are composed once; 0 remembers none. See
-        ``docs/runtime.md`` for where it pays.
-
     Attributes
     ----------
     classes_
         The labels, in the order of the columns of ``predict_proba``.
     training_
         How the model came about; see ``docs/format.md``.
-    phrases_
-        The phrase cache and its counts of cells asked for and composed, or None.
     """
 
     def __init__(
@@ -54,19 +44,11 @@ class Predictor:
         encoder: TextEncoder,
         classes: np.ndarray,
         training: dict[str, Any] | None = None,
-        *,
-        phrase_cache: int = 0,
     ) -> None:
-        check_range("phrase_cache", phrase_cache, 0, whole=True)
         self.network = network
         self.encoder = encoder
         self.classes_ = classes
         self.training_ = training or {}
-        self.phrases_ = (
-            PhraseCache(phrase_cache, network.composition, len(encoder.vocabulary))
-            if phrase_cache
-            else None
-        )
 
     def predict(self, texts: Any) -> np.ndarray:
         """The most probable label of each text.
@@ -81,7 +63,7 @@ class Predictor:
 
     def predict_proba(self, texts: Any) -> Doubles:
         """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
-        return self.network.probabilities(self.encoder(check_texts(texts)), self.phrases_)
+        return self.network.probabilities(self.encoder(check_texts(texts)))
 
     def score(self, texts: Any, labels: Any) -> float:
         """The share of texts that get the label they should have."""
@@ -132,15 +114,13 @@ class Predictor:
 
     def explain(self, texts: Any, *, exact: bool = False) -> Explanation | list[Explanation]:
         """Why a text, or each text of a list, gets its label; see ``docs/explanations.md``."""
-        from adasent.explain import explain  # which needs this module
+        from adasent.explain import explain  # not needed to predict
 
         found: Explanation | list[Explanation] = explain(self, texts, exact=exact)
         return found
 
 
-def load(
-    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, *, phrase_cache: int = 0
-) -> Predictor:
+def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Predictor:
     """Read a saved AdaSent model for prediction; ``adasent.load`` reads those of any system.
 
     Parameters
@@ -149,8 +129,6 @@ def load(
         What ``AdaSentClassifier.save`` or ``adasent train`` wrote.
     tokenizer
         The callable the model was trained with, needed only if it was not a named one.
-    phrase_cache
-        Short phrases to remember; see :class:`Predictor`.
 
     Raises
     ------
@@ -160,4 +138,4 @@ def load(
     saved, config, vocabulary, table, tensors = read_adasent(folder)
     network = Network(config, table, tensors)
     encoder = TextEncoder(tokenizer_of(saved, tokenizer), vocabulary, saved.max_words)
-    return Predictor(network, encoder, saved.classes, saved.training, phrase_cache=phrase_cache)
+    return Predictor(network, encoder, saved.classes, saved.training)

@@ -1,4 +1,4 @@
-"""Texts in; what each of their units and words contributed to each class, out.
+"""What each unit and word of a text contributed to each class.
 
 The mixture over levels is exact. Inside a level, pooling and classifier are not additive; there a
 score is an estimate by this method, which `docs/explanations.md` tests:
@@ -9,12 +9,12 @@ it does in the text; to more, what it does in the text:
 
 - alone: p(class | the word) - p(class | no word), both exact;
 - in the text, for the first word and the last: p(class | text) - p(class | text without the word),
-  both exact (:mod:`adasent.explain.ends`);
+  both exact (:mod:`adasent.explain.deletion`);
 - for the words between, estimated: the derivative of p(class) by each dimension of each pooled
   level, given to the unit that the dimension was pooled from, carried down the gates to the words,
   and multiplied by the difference of the word's vector from the mean of the text's. All estimates
   of a text are scaled by what makes those of its end words as large as the exact values. For who
-  asks for it, these words are left out one by one as well (:mod:`adasent.explain.deletion`).
+  asks for it, these words are left out one by one as well.
 
 A unit's score is what it does in the text: derivative times its own difference from the mean, over
 the dimensions that were pooled from it, times that scale. The unit of a text of one word is the
@@ -25,49 +25,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
 from adasent.explain.credit import Credit, credit_numpy
-from adasent.explain.deletion import without_each
-from adasent.explain.ends import scales, shorter_numpy
-from adasent.explain.gradients import HeadGradient
-from adasent.explain.mixture import Mixture, mix
-from adasent.explain.places import Places
-from adasent.explain.pyramids import Pyramids, grow
+from adasent.explain.deletion import scales, shorter_numpy, without_each
+from adasent.explain.mixture import HeadGradient, Mixture, by_vote_numpy, finish_numpy, mix
+from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Doubles, Floats, Ints
-from adasent.runtime.levels import LevelHead
-from adasent.runtime.network import Network
-from adasent.runtime.words import Words
-from adasent.text.batch import n_cells
+from adasent.runtime.climb import Passes as ClimbPasses
+from adasent.runtime.climb import Pyramids, climb
+from adasent.runtime.head import LevelHead
+from adasent.runtime.network import Network, Words
 
 #: Units classified at a time.
-CHUNK = 512
+CHUNK_UNITS = 512
 
-#: Numbers of other words to which a word adds what it does alone: none, and by half one.
-ALONE = 1.5
+#: Of the numbers of other words that a word is added to, how many count for what it does alone:
+#: none, and by half one.
+N_COUNTED_ALONE = 1.5
+
+
+class Passes(NamedTuple):
+    """The loops over all units of a batch, in numpy or compiled."""
+
+    credit: Callable[..., Credit]
+    shorter: Callable[..., Floats]
+    by_vote: Callable[..., None]
+    finish: Callable[..., None]
+
+
+NUMPY = Passes(credit_numpy, shorter_numpy, by_vote_numpy, finish_numpy)
+
+
+def passes_like(climbing: ClimbPasses) -> Passes:
+    """Those of an explanation whose pyramids are climbed by numpy, or by numba."""
+    if climbing.name == "numpy":
+        return NUMPY
+    from adasent.explain.compiled import NUMBA  # needs numba
+
+    return NUMBA
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What a batch of B texts owes to its parts, text after text; see :class:`Places`.
+    """What a batch of B texts owes to its parts, text after text.
 
     Attributes
     ----------
     gates
-        (n_cells - n_words, 3).
+        (n_units - n_words, 3).
     beliefs, votes
         (n_words,) and (C, n_words): belief in each level, and its probabilities of the classes.
     probabilities
         (B, C) the consensus.
     unit_scores, word_scores
-        (C, n_cells) and (C, n_words).
+        (C, n_units) and (C, n_words).
     starts, stops
-        (n_cells,) the core of each unit.
+        (n_units,) the core of each unit.
     """
 
-    places: Places
+    layout: Layout
     gates: Floats
     beliefs: Doubles
     votes: Doubles
@@ -87,18 +106,17 @@ class Attributor:
         The distinct words of the call.
     empty
         Which of them stands for a text without a word.
-    cells
-        :mod:`adasent.pyramid.cells`, or None for plain numpy.
+    climbing
+        How the pyramids are climbed; the other passes are of the same kind.
     """
 
-    def __init__(
-        self, network: Network, words: Words, empty: int, cells: ModuleType | None
-    ) -> None:
+    def __init__(self, network: Network, words: Words, empty: int, climbing: ClimbPasses) -> None:
         self._network = network
         self._words = words
-        self.cells = cells
+        self._climbing = climbing
+        self._passes = passes_like(climbing)
         self._empty = empty
-        self._gradient = HeadGradient(network.head, cells)
+        self._gradient = HeadGradient(network.head, self._passes.by_vote, self._passes.finish)
         self._alone: Doubles | None = None
 
     def __call__(
@@ -114,26 +132,26 @@ class Attributor:
         texts
             The ids of the texts, where what each word does in its text is to be exact.
         """
-        places = Places.of(lengths)
-        grown = self._grow(places, which)
-        credit, shorter = _passes(self.cells)
+        layout = Layout(lengths)
+        pyramids = self._climb(layout, which)
         maximum = self._network.composition.maximum
-        mixture, ends = self._mix(grown, shorter(grown, places, maximum=maximum), places)
+        shorter = self._passes.shorter(pyramids, layout, maximum=maximum)
+        mixture, ends = self._mix(pyramids.levels, shorter, layout)
         belief = np.empty_like(mixture.beliefs)
-        belief[places.words] = mixture.beliefs
-        p = mixture.probabilities.T[:, places.text]
-        gradients = self._gradient(grown.levels, mixture, belief, p)
-        found = credit(grown, places, gradients, maximum=maximum)
+        belief[layout.word_rows] = mixture.beliefs
+        p = mixture.probabilities.T[:, layout.text]
+        gradients = self._gradient(pyramids.levels, mixture, belief, p)
+        found = self._passes.credit(pyramids, layout, gradients, maximum=maximum)
         assert self._alone is not None
         in_text = None
         if texts is not None:
             in_text = without_each(self._network, texts, mixture.probabilities)
-        units, words = _scores(found, self._alone[:, which], ends, places, in_text)
+        units, words = _scores(found, self._alone[:, which], ends, layout, in_text)
         return Attribution(
-            places,
+            layout,
             found.gates,
             mixture.beliefs,
-            mixture.votes[:, places.words],
+            mixture.votes[:, layout.word_rows],
             mixture.probabilities,
             units,
             words,
@@ -141,13 +159,14 @@ class Attributor:
             found.stops,
         )
 
-    def _mix(self, grown: Pyramids, shorter: Floats, places: Places) -> tuple[Mixture, Doubles]:
+    def _mix(self, levels: Floats, shorter: Floats, layout: Layout) -> tuple[Mixture, Doubles]:
         """The mixture of every text, and what its first and its last word add to it.
 
         Parameters
         ----------
-        shorter
-            (2, n, D) levels of the texts without these words; see :func:`shorter_numpy`.
+        levels, shorter
+            (n_words, D) pooled levels of the texts, and (2, n, D) those of the texts without these
+            words; see :func:`shorter_numpy`.
 
         Returns
         -------
@@ -155,17 +174,17 @@ class Attributor:
             The latter (2, C, texts of more than one word): p(class | text) - p(class | shorter).
         """
         # All that the head has to judge at once: for a short text, a call costs more than its work.
-        n_words, n_short, n_texts = len(grown.levels), shorter.shape[1], len(places.lengths)
-        parts = [grown.levels, *shorter]
+        n_words, n_short, n_texts = len(levels), shorter.shape[1], len(layout.lengths)
+        parts = [levels, *shorter]
         if self._alone is None:
             parts.append(self._words.units)
-        n_long = int(places.counts[1]) if len(places.counts) > 1 else 0
-        firsts = places.first_word[:n_long] - np.arange(n_long) + n_words
+        n_long = int(layout.counts[1]) if len(layout.counts) > 1 else 0
+        firsts = layout.first_word[:n_long] - np.arange(n_long) + n_words
         mixture = mix(
             self._network.head,
             np.concatenate(parts),
-            np.concatenate([places.words, np.arange(n_words, n_words + 2 * n_short)]),
-            np.concatenate([places.first_word[:-1], firsts, firsts + n_short]),
+            np.concatenate([layout.word_rows, np.arange(n_words, n_words + 2 * n_short)]),
+            np.concatenate([layout.first_word[:-1], firsts, firsts + n_short]),
         )
         if self._alone is None:
             votes = mixture.votes[:, n_words + 2 * n_short :]
@@ -181,21 +200,22 @@ class Attributor:
         )
         return own, ends.transpose(0, 2, 1)
 
-    def unit_votes(self, places: Places, which: Ints) -> Doubles:
-        """(C, n_cells) probabilities of the classes by each unit of a batch alone."""
-        grown = self._grow(places, which)
-        return _votes(self._network.head, grown.units)[:, places.units]
+    def unit_votes(self, layout: Layout, which: Ints) -> Doubles:
+        """(C, n_units) probabilities of the classes by each unit of a batch alone."""
+        units = self._climb(layout, which).units
+        return _votes(self._network.head, units)[:, layout.unit_rows]
 
-    def _grow(self, places: Places, which: Ints) -> Pyramids:
-        in_rows = np.empty_like(which)
-        in_rows[places.words] = which
-        return grow(self._words, in_rows, places, self._network.composition, self.cells)
+    def _climb(self, layout: Layout, which: Ints) -> Pyramids:
+        rows = np.empty_like(which)
+        rows[layout.word_rows] = which
+        first = self._words.units[rows], self._words.products[rows]
+        return climb(*first, layout, self._network.composition, self._climbing, keep=True)
 
 
 def _scores(
-    found: Credit, alone: Doubles, ends: Doubles, places: Places, in_text: Doubles | None
+    found: Credit, alone: Doubles, ends: Doubles, layout: Layout, in_text: Doubles | None
 ) -> tuple[Floats, Doubles]:
-    """Scores of units (C, n_cells) and words (C, n_words).
+    """Scores of units (C, n_units) and words (C, n_words).
 
     Parameters
     ----------
@@ -208,19 +228,20 @@ def _scores(
     """
     units, words = _with_last(found.units), _with_last(found.words).astype(np.float64)
     n_long = ends.shape[2]
-    first_word, first_unit = places.first_word, places.first_unit
+    first_word, first_unit = layout.first_word, layout.first_unit
     if n_long:
-        lengths, bounds = places.lengths[:n_long], first_word[: n_long + 1]
+        lengths, bounds = layout.lengths[:n_long], first_word[: n_long + 1]
+        n_units = np.diff(first_unit[: n_long + 1])
         scale = scales(ends, words, bounds)
         rest = 1 - share_alone(lengths)
         words[:, : bounds[-1]] *= np.repeat(scale * rest, lengths)
         words[:, bounds[:-1]] = ends[0] * rest
         words[:, bounds[1:] - 1] = ends[1] * rest
-        units[:, : first_unit[n_long]] *= np.repeat(scale.astype(np.float32), n_cells(lengths))
+        units[:, : first_unit[n_long]] *= np.repeat(scale.astype(np.float32), n_units)
     # A text of one word is that word, and so is its unit.
     words[:, first_word[n_long] :] = 0.0
     units[:, first_unit[n_long] :] = alone[:, first_word[n_long] :]
-    share = np.repeat(share_alone(places.lengths), places.lengths)
+    share = np.repeat(share_alone(layout.lengths), layout.lengths)
     if in_text is not None:
         words = (1 - share) * in_text
     words += alone * share
@@ -229,27 +250,17 @@ def _scores(
 
 def share_alone(n_words: Ints) -> Doubles:
     """How much of the score of a word of texts of so many is what it does alone."""
-    found: Doubles = np.minimum(1.0, ALONE / n_words)
+    found: Doubles = np.minimum(1.0, N_COUNTED_ALONE / n_words)
     return found
 
 
 def _votes(head: LevelHead, units: Floats) -> Doubles:
     """(n, D) -> (C, n) what the classifier says of each unit alone; so many as fit in a cache."""
     found = np.empty((len(head.tensors["classifier.out.weight"]), len(units)))
-    for first in range(0, len(units), CHUNK):
-        here = slice(first, first + CHUNK)
+    for first in range(0, len(units), CHUNK_UNITS):
+        here = slice(first, first + CHUNK_UNITS)
         np.exp(head.log_probs(head.normalise(units[here])), out=found[:, here])
     return found
-
-
-def _passes(cells: ModuleType | None) -> tuple[Callable[..., Credit], Callable[..., Floats]]:
-    """Credit and the levels of shorter texts, compiled or not."""
-    if cells is None:
-        return credit_numpy, shorter_numpy
-    from adasent.explain.credit_numba import credit_numba
-    from adasent.explain.ends_numba import shorter_numba
-
-    return credit_numba, shorter_numba
 
 
 def _with_last(scores: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A phrase in; the sub-structures that its unit is made of, with their exact weights, out.
+"""The sub-structures that the unit of a phrase is made of, with their exact weights.
 
 A unit is h = w_l h_l + w_r h_r + w_c h~, and its children are units in turn. Followed down to words
 and compositions h~, it is a convex combination of those, and the weight of each is the sum over all
@@ -18,10 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from adasent.errors import DataError
-from adasent.estimators.predictor import Predictor
-from adasent.pyramid.constants import RELU_CAP
+from adasent.explain.explainer import Model
+from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Doubles
-from adasent.runtime.pyramid import Composition
+from adasent.runtime.climb import NUMPY, Composition, climb
+from adasent.text.encoder import check_texts, tokenise
+from adasent.text.vocabulary import SPECIALS, UNK_ID
 
 #: Words of a phrase whose trees can be listed: 12 trees for 3 words, 148 for 4, 21,909 for 5.
 MAX_TREE_WORDS = 4
@@ -64,7 +66,7 @@ class Decomposition:
     parts
         T (T + 1) / 2 of them: words first, then longer spans, from left to right.
     gates
-        For each level from the second on, (cells, 3): shares of left, right and composition.
+        For each level from the second on, (units, 3): shares of left, right and composition.
     """
 
     unit: Doubles
@@ -78,38 +80,7 @@ class Decomposition:
         return product
 
 
-class Cell:
-    """The weights of a pyramid in float64."""
-
-    def __init__(self, composition: Composition) -> None:
-        size = len(composition.compose_bias)
-        matrix = composition.matrix.astype(np.float64)
-        width = len(composition.gate_bias)
-        ends = [size, 2 * size, 2 * size + width]
-        self._left, self._right, self._gate_left, self._gate_right = np.split(matrix, ends, axis=1)
-        self._composition = composition
-
-    def compose(self, left: Doubles, right: Doubles) -> Doubles:
-        """h~ of neighbours, (n, D) each."""
-        sums = left @ self._left + right @ self._right + self._composition.compose_bias
-        composed: Doubles = (
-            np.clip(sums, 0.0, RELU_CAP) if self._composition.relu else np.tanh(sums)
-        )
-        return composed
-
-    def gates(self, left: Doubles, right: Doubles) -> Doubles:
-        """(n, 3) shares of left, right and composition."""
-        scores = left @ self._gate_left + right @ self._gate_right + self._composition.gate_bias
-        if self._composition.gate_out is not None:
-            assert self._composition.gate_out_bias is not None
-            scores = np.tanh(scores) @ self._composition.gate_out.T
-            scores = scores + self._composition.gate_out_bias
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: Doubles = powers / powers.sum(axis=1, keepdims=True)
-        return shares
-
-
-def decompose(words: Doubles, cell: Cell) -> Decomposition:
+def decompose(words: Doubles, composition: Composition) -> Decomposition:
     """Take a unit apart.
 
     Parameters
@@ -117,15 +88,15 @@ def decompose(words: Doubles, cell: Cell) -> Decomposition:
     words
         (T, D) units of the first level, T at least 1.
     """
-    units, gates, composed = [words.astype(np.float64)], [], [words.astype(np.float64)]
-    while len(units[-1]) > 1:
-        left, right = units[-1][:-1], units[-1][1:]
-        share, made = cell.gates(left, right), cell.compose(left, right)
-        units.append(share[:, :1] * left + share[:, 1:2] * right + share[:, 2:] * made)
-        gates.append(share)
-        composed.append(made)
+    composition = composition.in_double()
+    words = words.astype(np.float64)
+    layout = Layout(np.array([len(words)]))
+    product = words @ composition.matrix
+    pyramid = climb(words, product, layout, composition, NUMPY, keep=True)
+    units, gates = pyramid.by_level(layout)
+    composed = [words, *(composition.composed(level[:-1], level[1:]) for level in units[:-1])]
 
-    # From the top down: how much of the unit arrives at each cell, and by how many ways.
+    # From the top down: how much of the unit arrives at each unit, and by how many ways.
     arriving, ways = np.ones(1), np.ones(1, dtype=np.int64)
     found: list[list[Part]] = []
     for level in range(len(units) - 1, -1, -1):
@@ -145,16 +116,18 @@ def decompose(words: Doubles, cell: Cell) -> Decomposition:
 
 
 def _below(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """What arrives at the cells of the level below from their parents."""
+    """What arrives at the units of the level below from their parents."""
     arrived: np.ndarray = np.append(left, 0) + np.insert(right, 0, 0)
     return arrived
 
 
-def decompose_phrase(predictor: Predictor, text: str) -> tuple[tuple[str, ...], Decomposition]:
-    """The words of a phrase as a saved model reads them, and its unit taken apart."""
-    trace = predictor.trace(text)
-    cell = Cell(predictor.network.composition)
-    return trace.tokens, decompose(trace.units[0].astype(np.float64), cell)
+def decompose_phrase(model: Model, text: str) -> tuple[tuple[str, ...], Decomposition]:
+    """The words of a phrase as a model reads them, and its unit taken apart."""
+    encoder, network = model.encoder, model.network
+    (tokens,) = tokenise(check_texts([text]), encoder.tokenizer, encoder.max_words)
+    words = network.words(encoder.vocabulary.encode(tokens))
+    found = decompose(words.units[words.which].astype(np.float64), network.composition)
+    return tuple(tokens) or (SPECIALS[UNK_ID],), found
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +139,7 @@ class Structure:
     vector: Doubles
 
 
-def structures(words: Doubles, cell: Cell) -> list[Structure]:
+def structures(words: Doubles, composition: Composition) -> list[Structure]:
     """All trees along which a phrase may be composed, the heaviest first; weights sum to 1.
 
     Parameters
@@ -179,25 +152,26 @@ def structures(words: Doubles, cell: Cell) -> list[Structure]:
             f"expected at most {MAX_TREE_WORDS} words, got {len(words)}: the trees over more are "
             "too many to list; decompose() has no such limit"
         )
-    gates = decompose(words, cell).gates
+    gates = decompose(words, composition).gates
+    composition = composition.in_double()
     level = [[Structure(i, 1.0, vector)] for i, vector in enumerate(words.astype(np.float64))]
     for shares in gates:
         level = [
-            _merged(_grown(left, right, share, cell))
+            _merged(_grown(left, right, share, composition))
             for left, right, share in zip(level, level[1:], shares, strict=False)
         ]
     return sorted(level[0], key=lambda structure: -structure.weight)
 
 
 def _grown(
-    left: list[Structure], right: list[Structure], share: Doubles, cell: Cell
+    left: list[Structure], right: list[Structure], share: Doubles, composition: Composition
 ) -> Iterator[Structure]:
     for children, weight in ((left, share[0]), (right, share[1])):
         for one in children:
             yield Structure(one.tree, float(weight) * one.weight, one.vector)
     for one in left:
         for other in right:
-            made = cell.compose(one.vector[None], other.vector[None])[0]
+            made = composition.composed(one.vector[None], other.vector[None])[0]
             weight = float(share[2]) * one.weight * other.weight
             yield Structure((one.tree, other.tree), weight, made)
 

@@ -11,39 +11,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adasent.explain.places import Places
-from adasent.explain.pyramids import Pyramids
 from adasent.explain.spans import child_shares, cores
+from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Floats, Ints
+from adasent.runtime.climb import Pyramids
 
 #: Units so close below a maximum own a part of it. Copies of one word are that close, and which of
 #: them is the largest would be decided by rounding.
-NEAR = np.float32(0.1)
+TIE_MARGIN = np.float32(0.1)
 
 
 class Credit(NamedTuple):
     """Scores in the text, for K classes, and what units are made of; all text after text."""
 
-    units: Floats  # (K, n_cells) derivative times difference from the mean of the words
+    units: Floats  # (K, n_units) derivative times difference from the mean of the words
     words: Floats  # (K, n_words)
-    starts: Ints  # (n_cells,) first word of a unit's core
-    stops: Ints  # (n_cells,) the word after its last
-    gates: Floats  # (n_cells - n_words, 3)
+    starts: Ints  # (n_units,) first word of a unit's core
+    stops: Ints  # (n_units,) the word after its last
+    gates: Floats  # (n_units - n_words, 3)
 
 
-def empty_credit(n_kept: int, places: Places) -> Credit:
+def empty_credit(n_kept: int, layout: Layout) -> Credit:
     """Arrays to be filled; words have nothing yet."""
-    n_cells, n_words = int(places.first_unit[-1]), len(places.words)
+    n_units, n_words = layout.n_units, layout.n_words
     return Credit(
-        np.empty((n_kept, n_cells), dtype=np.float32),
+        np.empty((n_kept, n_units), dtype=np.float32),
         np.zeros((n_kept, n_words), dtype=np.float32),
-        np.empty(n_cells, dtype=np.int64),
-        np.empty(n_cells, dtype=np.int64),
-        np.empty((n_cells - n_words, 3), dtype=np.float32),
+        np.empty(n_units, dtype=np.int64),
+        np.empty(n_units, dtype=np.int64),
+        np.empty((n_units - n_words, 3), dtype=np.float32),
     )
 
 
-def credit_numpy(pyramids: Pyramids, places: Places, gradients: Floats, *, maximum: bool) -> Credit:
+def credit_numpy(pyramids: Pyramids, layout: Layout, gradients: Floats, *, maximum: bool) -> Credit:
     """Give every unit and word its due.
 
     Parameters
@@ -53,15 +53,15 @@ def credit_numpy(pyramids: Pyramids, places: Places, gradients: Floats, *, maxim
     maximum
         Whether levels were pooled by maximum rather than mean.
     """
-    found = empty_credit(len(gradients), places)
-    for texts in places.of_equal_length():
-        _credit_equals(pyramids, places, gradients, texts, found, maximum=maximum)
+    found = empty_credit(len(gradients), layout)
+    for texts in layout.of_equal_length():
+        _credit_equals(pyramids, layout, gradients, texts, found, maximum=maximum)
     return found
 
 
 def _credit_equals(
     pyramids: Pyramids,
-    places: Places,
+    layout: Layout,
     gradients: Floats,
     texts: Ints,
     found: Credit,
@@ -69,26 +69,26 @@ def _credit_equals(
     maximum: bool,
 ) -> None:
     """Fill in what is due in m texts of T words, level by level."""
-    n_texts, n_words = len(texts), int(places.lengths[texts[0]])
-    own = _of_texts(found, places, texts)
-    words = pyramids.units.take(places.rows(texts, 0), axis=0)  # (m, T, D)
+    n_texts, n_words = len(texts), int(layout.lengths[texts[0]])
+    own = _of_texts(found, layout, texts)
+    words = pyramids.units.take(layout.rows(texts, 0), axis=0)  # (m, T, D)
     mean = words.mean(axis=1, keepdims=True)
     words -= mean
     spans = np.eye(n_words, dtype=np.float32)[None].repeat(n_texts, axis=0)
-    cell = 0
+    done = 0
     for t in range(n_words):
-        rows = places.rows(texts, t)
-        cells = slice(cell, cell + n_words - t)
-        cell = cells.stop
+        rows = layout.rows(texts, t)
+        here = slice(done, done + n_words - t)
+        done = here.stop
         units = pyramids.units.take(rows, axis=0)  # (m, T - t, D)
-        pooled = slice(places.starts[t] + texts[0], places.starts[t] + texts[-1] + 1)
+        pooled = slice(layout.starts[t] + texts[0], layout.starts[t] + texts[-1] + 1)
         if t:
-            gates = pyramids.gates.take(rows - len(places.words), axis=0)
-            own.gates[:, cells.start - n_words : cells.stop - n_words] = gates
+            gates = pyramids.gates.take(rows - layout.n_words, axis=0)
+            own.gates[:, here.start - n_words : here.stop - n_words] = gates
             left, right = child_shares(gates)
             spans = left * spans[:, :-1] + right * spans[:, 1:]  # (m, T - t, T)
         if maximum:
-            owned = units - (pyramids.levels[pooled, None] - NEAR)
+            owned = units - (pyramids.levels[pooled, None] - TIE_MARGIN)
             np.maximum(owned, 0.0, out=owned)
             owned /= owned.sum(axis=1, keepdims=True)
         else:
@@ -99,16 +99,16 @@ def _credit_equals(
         own.words[:] += (by_word @ slopes).transpose(2, 0, 1)
         units -= mean
         units *= owned
-        own.units[:, :, cells] = (units @ slopes).transpose(2, 0, 1)
-        own.starts[:, cells], own.stops[:, cells] = cores(spans)
+        own.units[:, :, here] = (units @ slopes).transpose(2, 0, 1)
+        own.starts[:, here], own.stops[:, here] = cores(spans)
 
 
-def _of_texts(found: Credit, places: Places, texts: Ints) -> Credit:
+def _of_texts(found: Credit, layout: Layout, texts: Ints) -> Credit:
     """The part of m texts of equal length, with an axis for the texts."""
     bounds = [texts[0], texts[-1] + 1]
-    words, units = slice(*places.first_word[bounds]), slice(*places.first_unit[bounds])
+    words, units = slice(*layout.first_word[bounds]), slice(*layout.first_unit[bounds])
     gates = slice(units.start - words.start, units.stop - words.stop)
-    n_kept, n_texts, n_words = len(found.units), len(texts), int(places.lengths[texts[0]])
+    n_kept, n_texts, n_words = len(found.units), len(texts), int(layout.lengths[texts[0]])
     by_unit = n_texts, n_words * (n_words + 1) // 2
     return Credit(
         found.units[:, units].reshape(n_kept, *by_unit),

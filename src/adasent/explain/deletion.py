@@ -1,4 +1,11 @@
-"""Texts in; what each of their words does in its text, by leaving it out, out."""
+"""What words do in their texts, exactly, by leaving them out.
+
+A text without its first word, or without its last, is a part of the pyramid that is there already:
+on each level all units but the first, or all but the last. So its prediction builds no unit, only
+pooling and head are left. What the two words do is exact then, and it tells how far estimates are
+off: a derivative is right in proportion, but too small in a text that the model is sure of. Any
+other word costs a prediction of the text without it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +13,84 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from adasent.runtime.arrays import Doubles, Ints
+from adasent.pyramid.layout import Layout
+from adasent.runtime.arrays import Doubles, Floats, Ints
+from adasent.runtime.climb import Pyramids
 from adasent.runtime.network import Network
 from adasent.text.vocabulary import UNK_ID
 
 #: Words of the shorter texts that are predicted together: their probabilities are all that is kept.
-CHUNK = 100_000
+CHUNK_WORDS = 100_000
+
+#: Estimates are multiplied by so much at least, and at most.
+MIN_SCALE, MAX_SCALE = 0.5, 50.0
+
+#: Added to both sizes before one is divided by the other: end words that do next to nothing tell
+#: nothing of the others, and their ratio is rounding.
+SCALE_SMOOTHING = 0.01
+
+
+def shorter_numpy(pyramids: Pyramids, layout: Layout, *, maximum: bool) -> Floats:
+    """Pool the levels of each text without its first word, and without its last.
+
+    Parameters
+    ----------
+    maximum
+        Whether levels are pooled by maximum rather than mean.
+
+    Returns
+    -------
+    (2, n, D) the levels of these shorter texts, text after text. Those of one word have none.
+    """
+    found = empty_shorter(pyramids, layout)
+    pool, start = (np.maximum, -np.inf) if maximum else (np.add, 0.0)
+    done = 0
+    for texts in layout.of_equal_length():
+        n_words = int(layout.lengths[texts[0]])
+        stop = done + len(texts) * (n_words - 1)
+        filled = found[:, done:stop].reshape(2, len(texts), n_words - 1, found.shape[2])
+        done = stop
+        for t in range(n_words - 1):
+            units = pyramids.units.take(layout.rows(texts, t).T, axis=0)  # (T - t, texts, D)
+            middle = pool.reduce(units[1:-1], axis=0, initial=start)
+            pool(middle, units[-1], out=filled[0, :, t])
+            pool(middle, units[0], out=filled[1, :, t])
+            if not maximum:
+                filled[:, :, t] /= np.float32(n_words - t - 1)
+    return found
+
+
+def empty_shorter(pyramids: Pyramids, layout: Layout) -> Floats:
+    """An array to be filled."""
+    n_words, size = pyramids.levels.shape
+    return np.empty((2, n_words - len(layout.lengths), size), dtype=np.float32)
+
+
+def scales(exact: Doubles, estimates: Doubles, firsts: Ints) -> Doubles:
+    """What the estimates of a text are to be multiplied by, for those of its ends to be exact.
+
+    Parameters
+    ----------
+    exact
+        (2, C, B) what the first and the last word of each of B texts add to the classes.
+    estimates
+        (C, n) the same of all words, estimated, text after text.
+    firsts
+        (B + 1,) the first word of each text, and where the last text ends.
+
+    Returns
+    -------
+    (B,) the ratio of the two, in size, over both words and all classes; near 1 where both are
+    small. It is within bounds, and leaves no estimate above 1: no word can do more.
+    """
+    sizes = np.abs(estimates[:, : firsts[-1]])
+    by_word = sizes.sum(axis=0)
+    estimated = by_word[firsts[:-1]] + by_word[firsts[1:] - 1]
+    largest = np.maximum.reduceat(sizes.max(axis=0), firsts[:-1])
+    ratio = (np.abs(exact).sum(axis=(0, 1)) + SCALE_SMOOTHING) / (estimated + SCALE_SMOOTHING)
+    ratio = np.clip(ratio, MIN_SCALE, MAX_SCALE)
+    found: Doubles = ratio / np.maximum(ratio * largest, 1.0)
+    return found
 
 
 def without_each(network: Network, texts: Sequence[Ints], whole: Doubles) -> Doubles:
@@ -40,7 +119,7 @@ def _chunks(texts: Sequence[Ints]) -> Iterator[list[Ints]]:
         for i in range(len(ids)):
             chunk.append(np.delete(ids, i) if len(ids) > 1 else np.array([UNK_ID]))
             n_words += len(ids)
-            if n_words > CHUNK:
+            if n_words > CHUNK_WORDS:
                 yield chunk
                 chunk, n_words = [], 0
     if chunk:

@@ -12,11 +12,11 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
-from adasent.explain.mixture import SAME
+from adasent.explain.mixture import SUM_TOLERANCE
 from adasent.explain.offsets import Offsets
-from adasent.explain.parts import Array, ByLevel, Phrase, Phrases
+from adasent.explain.parts import ByLevel, Phrase, Phrases
 from adasent.explain.spans import span_levels
-from adasent.runtime.arrays import Doubles, Floats, Ints
+from adasent.runtime.arrays import Array, Doubles, Floats, Ints
 
 #: How scores below the level of the mixture are made; see ``docs/explanations.md``.
 METHOD = "gate paths, exact ends and the word alone"
@@ -160,9 +160,9 @@ class Explanation:
             raise DataError(
                 "the explanation was stored without its pyramid; explain the text again"
             )
-        gates = np.asarray(self.gates.rows, dtype=np.float32)
+        gates = [np.asarray(level, dtype=np.float32) for level in self.gates]
         found = []
-        for t, level in enumerate(span_levels(gates, np.ones(len(self.tokens), dtype=np.int64))):
+        for t, level in enumerate(span_levels(gates, len(self.tokens))):
             first = np.arange(len(level))[:, None]
             found.append(level[first, first + np.arange(t + 1)])
         return tuple(found)
@@ -289,7 +289,7 @@ class Explanation:
             values["method"],
         )
         off = np.abs(found.contributions.sum(axis=0) - found.probabilities).max()
-        if not off < SAME:
+        if not off < SUM_TOLERANCE:
             raise DataError(
                 "expected beliefs and level_probabilities that sum to the probabilities, they are "
                 f"off by {off:.2g}; explain the text again"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
-
-from numpy.typing import NDArray
+from typing import NamedTuple, overload
 
 from adasent.explain.offsets import Offsets
-from adasent.runtime.arrays import Ints
-
-Array = NDArray[Any]
+from adasent.runtime.arrays import Array, Ints
 
 
 class ByLevel(Sequence[Array]):

@@ -1,4 +1,4 @@
-"""Scores and cores of units in; the phrases that carried the decision, ranked, out.
+"""The phrases that carried a decision, ranked, from the scores and cores of units.
 
 A unit that copied a word up counts for that word, not for all the words it covers: the units of a
 text whose cores are the same words make one phrase, and their scores are summed.
@@ -7,51 +7,34 @@ text whose cores are the same words make one phrase, and their scores are summed
 from __future__ import annotations
 
 from itertools import pairwise
-from types import ModuleType
 
 import numpy as np
 
 from adasent.explain.attribution import Attribution
 from adasent.runtime.arrays import Doubles, Ints
-from adasent.text.batch import n_cells
 
 #: Units below this part of their text's strongest are left out.
-LEAST = 0.03
+MIN_STRENGTH = 0.03
 
 
-def ranked_phrases(found: Attribution, cells: ModuleType | None) -> list[tuple[Ints, Doubles]]:
+def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
     """The phrases of each of B texts, those that speak most for the predicted class first.
-
-    Parameters
-    ----------
-    cells
-        :mod:`adasent.pyramid.cells`, or None for plain numpy.
 
     Returns
     -------
     For each text (P, 3) first word, word after the last, and level of the strongest unit; and
     (P, C) scores.
     """
-    if cells is None:
-        bounds, scores, ends = ranked_numpy(found)
-    else:
-        from adasent.explain.phrases_numba import ranked_numba
-
-        bounds, scores, ends = ranked_numba(found)
-    return [(bounds[i:j], scores[i:j]) for i, j in pairwise(ends.tolist())]
-
-
-def ranked_numpy(found: Attribution) -> tuple[Ints, Doubles, Ints]:
-    """Bounds and scores of all phrases, text after text, and (B + 1,) where each text's begin."""
-    places, scores = found.places, found.unit_scores
-    lengths, firsts = places.lengths, places.first_unit
-    strength = np.abs(scores).max(axis=0)  # (n_cells,)
-    least = LEAST * np.maximum.reduceat(strength, firsts[:-1])
-    units = np.flatnonzero(strength >= np.repeat(least, n_cells(lengths)))
+    layout, scores = found.layout, found.unit_scores
+    lengths, firsts = layout.lengths, layout.first_unit
+    strength = np.abs(scores).max(axis=0)  # (n_units,)
+    weakest = MIN_STRENGTH * np.maximum.reduceat(strength, firsts[:-1])
+    units = np.flatnonzero(strength >= np.repeat(weakest, np.diff(firsts)))
     text = np.searchsorted(firsts, units, side="right") - 1
     core = (text * lengths[0] + found.starts[units]) * (lengths[0] + 1) + found.stops[units]
-    # Units of one core next to each other, the strongest last: its part is below 1.
-    order = np.argsort(core + strength[units] / (2 * strength.max() or 1.0))
+    # Units of one core next to each other, the strongest last: its part is below 1. Of equal
+    # ones the highest.
+    order = np.argsort(core + strength[units] / (2 * strength.max() or 1.0), kind="stable")
     units, core, text = units[order], core[order], text[order]
     is_last = np.append(core[1:] != core[:-1], True)
     phrase = np.cumsum(is_last) - is_last
@@ -68,7 +51,8 @@ def ranked_numpy(found: Attribution) -> tuple[Ints, Doubles, Ints]:
     bounds[:, 0], bounds[:, 1] = found.starts[strongest], found.stops[strongest]
     bounds[:, 2] = _level(strongest - firsts[text], lengths[text]) + 1
     ranked = sums.T[order]
-    return bounds, ranked, np.searchsorted(text, np.arange(len(lengths) + 1))
+    ends = np.searchsorted(text, np.arange(len(lengths) + 1)).tolist()
+    return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]
 
 
 def _level(unit: Ints, n_words: Ints) -> Ints:

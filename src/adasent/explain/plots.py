@@ -1,4 +1,4 @@
-"""Explanations, histories and reports in; matplotlib figures out, for paper or for dark screens.
+"""Draws explanations, histories and reports with matplotlib, for paper or for dark screens.
 
 Every function returns a figure, which :func:`save` writes as SVG, PNG or PDF. Blue speaks for a
 class and orange against it; shades of one colour are amounts. Both can be told apart by all kinds
@@ -7,23 +7,20 @@ of colour vision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError, require
+from adasent.explain.composition import decompose_phrase
+from adasent.explain.explainer import Model
 from adasent.explain.explanation import Explanation
 from adasent.explain.reading import read_for
 from adasent.explain.spans import child_shares
-
-if TYPE_CHECKING:
-    from adasent.estimators.predictor import Predictor
-    from adasent.evaluation.metrics import Report
-    from adasent.training.history import History
 
 #: Words of a text beyond which its pyramid cannot be read any more.
 MAX_WORDS = 40
@@ -33,6 +30,30 @@ _DARK = {"ink": "#eeeeee", "paper": "#161616", "line": "#6a6a6a", "none": "#2a2a
 _FOR, _AGAINST = "#0072b2", "#d55e00"
 _SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MARKERS = ("o", "s", "^", "D", "v", "x")
+
+
+class Epochs(Protocol):
+    """What :func:`training` reads of a history: a row for each epoch, and which was the best."""
+
+    best_epoch: int | None
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """The rows."""
+
+
+class Confusion(Protocol):
+    """What :func:`confusion` reads of a report: labels, counts, accuracy and texts."""
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        """Something with a ``label`` for each class."""
+
+    @property
+    def confusion(self) -> Sequence[Sequence[int]]:
+        """A row for each true class."""
+
+    accuracy: float
+    n: int
 
 
 def pyramid(
@@ -147,11 +168,9 @@ def votes(explanation: Explanation, *, dark: bool = False) -> Any:
     return figure
 
 
-def decomposition(predictor: Predictor, text: str, *, dark: bool = False) -> Any:
+def decomposition(model: Model, text: str, *, dark: bool = False) -> Any:
     """The unit of a whole phrase, taken apart: the exact weight of each word and composition."""
-    from adasent.explain.composition import decompose_phrase
-
-    tokens, found = decompose_phrase(predictor, text)
+    tokens, found = decompose_phrase(model, text)
     n_words = len(tokens)
     if n_words > MAX_WORDS:
         raise DataError(f"expected a phrase of at most {MAX_WORDS} words, got {n_words}")
@@ -177,18 +196,19 @@ def decomposition(predictor: Predictor, text: str, *, dark: bool = False) -> Any
     return figure
 
 
-def training(history: History, *, dark: bool = False) -> Any:
+def training(history: Epochs, *, dark: bool = False) -> Any:
     """Loss, accuracy and the flow of gradients to each level over the epochs."""
-    if not len(history):
+    rows = list(history)
+    if not rows:
         raise DataError("expected a history with at least one epoch to draw, got an empty one")
-    epochs = np.arange(1, len(history) + 1)
-    names = list(history[0])
+    epochs = np.arange(1, len(rows) + 1)
+    names = list(rows[0])
     with _figure(dark, 10.5, 3.4) as (figure, theme):
         loss, accuracy, flow = figure.subplots(1, 3)
         for axes, word in ((loss, "loss"), (accuracy, "accuracy")):
             found = [name for name in names if name.endswith(word)]
             for name, colour, marker in zip(found, _SERIES, _MARKERS, strict=False):
-                values = [np.nan if value is None else value for value in history.column(name)]
+                values = [np.nan if row[name] is None else row[name] for row in rows]
                 label = name.removesuffix(f"_{word}").replace("valid", "held back")
                 axes.plot(epochs, values, color=colour, marker=marker, markersize=3, label=label)
             axes.set_xlabel("epoch")
@@ -196,12 +216,12 @@ def training(history: History, *, dark: bool = False) -> Any:
             axes.legend(fontsize=8, frameon=False)
             if history.best_epoch is not None:
                 axes.axvline(history.best_epoch + 1, color=theme["line"], linestyle=":")
-        flows = [row.get("gradient_flow") for row in history]
+        flows = [row.get("gradient_flow") for row in rows]
         norms = [row["root"] for row in flows if row]
         depth = max((len(row) for row in norms), default=0)
         matrix = np.full((depth, len(norms)), np.nan)
-        for i, row in enumerate(norms):
-            matrix[: len(row), i] = row
+        for i, norm in enumerate(norms):
+            matrix[: len(norm), i] = norm
         if depth:
             floor = np.log10(np.maximum(matrix, 1e-4))
             image = flow.imshow(
@@ -214,7 +234,7 @@ def training(history: History, *, dark: bool = False) -> Any:
     return figure
 
 
-def confusion(report: Report, *, dark: bool = False) -> Any:
+def confusion(report: Confusion, *, dark: bool = False) -> Any:
     """Which classes are taken for which; a row for each true class, shaded by its share."""
     labels = [str(one.label) for one in report.classes]
     counts = np.array(report.confusion)

@@ -1,4 +1,4 @@
-"""A model and a labelled corpus in; at which scale each class is decided, out, as tables.
+"""At which scale a model decides each class of a labelled corpus, as tables.
 
 Scale has two meanings. By *level*, what the mixture gives to phrases of t words, exactly. By
 *phrase*, how many words the deciding units are really made of: a unit on a high level may be a copy
@@ -19,8 +19,7 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
-from adasent.estimators.predictor import Predictor
-from adasent.explain.explainer import explain
+from adasent.explain.explainer import Model, explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles
@@ -29,10 +28,10 @@ from adasent.runtime.arrays import Doubles
 BANDS = (("1", 1, 1), ("2", 2, 2), ("3-4", 3, 4), ("5-8", 5, 8), ("9+", 9, 10**9))
 
 #: Texts explained at a time; of the explanations only sums are kept.
-CHUNK = 1000
+CHUNK_TEXTS = 1000
 N_SHUFFLES = 3
 #: A loss of accuracy that matters, when words are shuffled.
-MATTERS = 0.01
+MATTERING_LOSS = 0.01
 _MIN_PHRASES, _MAX_PHRASES = 3, 15
 
 Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
@@ -62,9 +61,9 @@ class Order:
     @property
     def answer(self) -> str:
         """Whether the task needs word order, in a sentence with its figures."""
-        if self.low > MATTERS:
+        if self.low > MATTERING_LOSS:
             verdict = "Yes"
-        elif self.high < MATTERS:
+        elif self.high < MATTERING_LOSS:
             verdict = "Hardly"
         elif self.low > 0:
             verdict = "A little; how much, these texts do not settle"
@@ -143,7 +142,7 @@ TITLES = {
 
 
 def profile(
-    predictor: Predictor, texts: Sequence[str], labels: Sequence[Label], name: str = "corpus"
+    model: Model, texts: Sequence[str], labels: Sequence[Label], name: str = "corpus"
 ) -> Profile:
     """Explain every text and sum up.
 
@@ -157,28 +156,26 @@ def profile(
             f"expected at least one text and a label for each, got {len(texts)} and {len(labels)}"
         )
     sums = _Sums()
-    for first in range(0, len(texts), CHUNK):
-        chunk = slice(first, first + CHUNK)
-        found = explain(predictor, list(texts[chunk]))
+    for first in range(0, len(texts), CHUNK_TEXTS):
+        chunk = slice(first, first + CHUNK_TEXTS)
+        found = explain(model, list(texts[chunk]))
         for explanation, label in zip(found, labels[chunk], strict=True):
             sums.add(explanation, label)
-    order = word_order(predictor, texts, labels)
+    order = word_order(model, texts, labels)
     return Profile(name, len(texts), order, sums.tables())
 
 
-def word_order(
-    predictor: Predictor, texts: Sequence[str], labels: Sequence[Label], seed: int = 0
-) -> Order:
+def word_order(model: Model, texts: Sequence[str], labels: Sequence[Label], seed: int = 0) -> Order:
     """Predict as the texts are, and with their words shuffled :data:`N_SHUFFLES` times."""
-    ids = predictor.encoder(list(texts))
+    ids = model.encoder(list(texts))
     rng = np.random.default_rng(seed)
-    classes = predictor.classes_.tolist()
+    classes = model.classes_.tolist()
     true = np.array([classes.index(label) if label in classes else -1 for label in labels])
-    usual = predictor.network.probabilities(ids).argmax(axis=1)
+    usual = model.network.probabilities(ids).argmax(axis=1)
     losses, changed = np.zeros(len(true)), 0.0
     for _ in range(N_SHUFFLES):
         shuffled = [rng.permutation(row) for row in ids]
-        other = predictor.network.probabilities(shuffled).argmax(axis=1)
+        other = model.network.probabilities(shuffled).argmax(axis=1)
         losses += ((usual == true).astype(np.float64) - (other == true)) / N_SHUFFLES
         changed += float((usual != other).mean()) / N_SHUFFLES
     accuracy, loss = float((usual == true).mean()), float(losses.mean())

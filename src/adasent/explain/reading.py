@@ -8,8 +8,8 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.explain.explanation import Explanation
-from adasent.explain.parts import Array, Phrase
-from adasent.runtime.arrays import Doubles
+from adasent.explain.parts import Phrase
+from adasent.runtime.arrays import Array, Doubles
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Gates of a pyramid in; which words each unit is really made of, out.
+"""Which words each unit of a pyramid is really made of, by its gates.
 
 A unit on level t covers t words, but its gates may have copied one of them up. Its effective span
 is the weight of every word in it: a unit hands its weight on to its children by their gates, and
@@ -7,45 +7,33 @@ what it composed, half to each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from adasent.runtime.arrays import Floats, Ints
-from adasent.runtime.cells import left_children
 
 #: Weight that may be cut off on either side of a unit to get at its core.
-TAIL = 0.1
+CORE_TAIL = 0.1
 
 
-def span_levels(gates: Floats, counts: Ints) -> Iterator[Floats]:
-    """Effective spans, level by level.
+def span_levels(gates: Iterable[Floats], n_words: int) -> Iterator[Floats]:
+    """Effective spans of the units of a text, level by level.
 
     Parameters
     ----------
     gates
-        (n, 3) of the units from the second level up, level after level.
-    counts
-        (T,) texts that have a word at each position; the units of a level are packed with it.
+        For each level from the second on, (units, 3).
 
     Yields
     ------
-    (units, T) the weight of each word of its text in a unit; rows sum to 1.
+    (units, T) the weight of each word of the text in a unit; rows sum to 1.
     """
-    spans = np.repeat(np.eye(len(counts), dtype=np.float32), counts, axis=0)
+    spans = np.eye(n_words, dtype=np.float32)
     yield spans
-    done = 0
-    for t in range(len(counts) - 1):
-        n = len(spans) - int(counts[t])
-        left, right = child_shares(gates[done : done + n])
-        done += n
-        above = right * spans[counts[t] :]
-        cell = 0
-        for first, last in left_children(counts[t:]):
-            cells = slice(cell, cell + last - first)
-            above[cells] += left[cells] * spans[first:last]
-            cell = cells.stop
-        spans = above
+    for level in gates:
+        left, right = child_shares(level)
+        spans = left * spans[:-1] + right * spans[1:]
         yield spans
 
 
@@ -56,7 +44,7 @@ def child_shares(gates: Floats) -> tuple[Floats, Floats]:
 
 
 def cores(spans: Floats) -> tuple[Ints, Ints]:
-    """The words that make up a unit but for at most :data:`TAIL` of its weight on either side.
+    """The words that make up a unit but for at most :data:`CORE_TAIL` of its weight on either side.
 
     Parameters
     ----------
@@ -69,6 +57,6 @@ def cores(spans: Floats) -> tuple[Ints, Ints]:
         (...,) the first word and the one after the last.
     """
     before = np.cumsum(spans, axis=-1)
-    start = (before > TAIL).argmax(axis=-1)
-    reached = before >= 1 - TAIL
+    start = (before > CORE_TAIL).argmax(axis=-1)
+    reached = before >= 1 - CORE_TAIL
     return start, reached.argmax(axis=-1) + 1

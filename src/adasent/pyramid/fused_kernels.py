@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Triton kernels of the fused pyramid: device tensors in, device tensors out; no host, no autograd.
+"""Triton kernels of the fused pyramid, on tensors of the device; they know no host and no autograd.
 
 One program owns a group of sentences of one model and climbs their levels, a barrier between two
 levels. A tile of ROWS rows holds ROWS / GROUP positions of each sentence, position by position, so
@@ -18,7 +18,7 @@ row, Triton gives the first a layout in which half of the warps repeat the other
 import triton
 import triton.language as tl
 
-from adasent.pyramid.weights import RELU_CAP
+from adasent.pyramid import RELU_CAP
 
 CAP = tl.constexpr(RELU_CAP)
 #: Three gates, padded to the least rows a matrix product may have.
@@ -44,10 +44,7 @@ def _activate(kept, RELU: tl.constexpr):
 
 @triton.jit
 def _seats(order, lengths, starts, model, place, n_sentences):
-    """Sentence, length and first row of each place in a model's order; no sentence: length 0.
-
-    Sentences are numbered over the whole stack, in ``order`` within their model.
-    """
+    """Sentence (numbered over the stack), length (0 for none) and first row of a model's places."""
     taken = place < n_sentences
     sentence = tl.load(order + model * n_sentences + place, mask=taken, other=0)
     sentence = model * n_sentences + sentence.to(tl.int32)
@@ -143,8 +140,7 @@ def _store_level(
             tl.store(shares + at, 1.0 / tl.maximum(count, 1.0), mask=mask)
     else:
         n_units = tl.maximum(length - level, 1).to(tl.float32)
-        mean = tl.sum(pooled, axis=0) / n_units[:, None]
-        tl.store(levels + at, mean, mask=mask)
+        tl.store(levels + at, tl.sum(pooled, axis=0) / n_units[:, None], mask=mask)
 
 
 @triton.jit(do_not_specialize=["n_models", "n_sentences", "n_words"])

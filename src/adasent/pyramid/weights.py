@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from adasent.pyramid.constants import RELU_CAP
+from adasent.pyramid import RELU_CAP
 
 
 def capped_relu(values: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Prediction and traces with numpy alone, along the path of a sentence.
 
-``words`` -> ``packing`` -> ``pyramid`` -> ``levels`` -> ``consensus``, composed in ``network``; the
-user meets ``predictor``. Nothing here imports torch; numba speeds up large calls where it is
-installed.
+``network`` looks words up, ``climb`` builds their pyramids and ``head`` makes probabilities of the
+pooled levels; the user meets ``adasent.load``. Nothing here imports torch; ``compiled`` speeds up
+large calls where numba is installed.
 """

@@ -1,4 +1,4 @@
-"""AdaSent in numpy: ids of texts in; probabilities, or everything on the way to them, out."""
+"""AdaSent in numpy: from ids of texts to probabilities, or to everything on the way there."""
 
 from __future__ import annotations
 
@@ -7,16 +7,43 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adasent.errors import AdaSentError
+from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.arrays import Doubles, Floats, Ints
-from adasent.runtime.consensus import beliefs, consensus
-from adasent.runtime.levels import LevelHead
-from adasent.runtime.packing import Packing, batches
-from adasent.runtime.phrases import PhraseCache, Phrases
-from adasent.runtime.pyramid import Compiler, Composition, Scratch, climb, pool_levels
+from adasent.runtime.climb import Backend, Composition, Memory, climb
+from adasent.runtime.head import LevelHead, beliefs, consensus
 from adasent.runtime.trace import Trace
-from adasent.runtime.words import Words
 from adasent.saving.word_table import WordTable
 from adasent.systems.config import AdaSentConfig
+
+#: Words of a batch, at most: at D = 100 the product of a level then stays in a core's second
+#: cache. Longer texts make a batch of their own.
+BATCH_WORDS = 800
+
+
+class Words:
+    """The distinct words of a call, each looked up and projected once: h^1 = U' U x.
+
+    Parameters
+    ----------
+    ids
+        (n,) words of the call.
+    projection
+        U', (D, d).
+    matrix
+        (D, width) what the units of a level are multiplied with.
+
+    Attributes
+    ----------
+    units, products
+        (m, D) units of the distinct words, and (m, width) the products of these.
+    which
+        (n,) which of the distinct words each id is.
+    """
+
+    def __init__(self, ids: Ints, table: WordTable, projection: Floats, matrix: Floats) -> None:
+        distinct, self.which = np.unique(ids, return_inverse=True)
+        self.units: Floats = table.rows(distinct) @ projection.T
+        self.products: Floats = self.units @ matrix
 
 
 class Network:
@@ -36,17 +63,15 @@ class Network:
         self.projection = tensors["projection.weight"]
         self.composition = Composition.of(config, tensors)
         self.head = LevelHead(tensors)
-        self.compiler = Compiler()
+        self.backend = Backend()
 
-    def probabilities(self, texts: Sequence[Ints], phrases: PhraseCache | None = None) -> Doubles:
+    def probabilities(self, texts: Sequence[Ints]) -> Doubles:
         """Classify texts.
 
         Parameters
         ----------
         texts
             N texts, each (T,) ids with T at least 1.
-        phrases
-            Shares short phrases among texts and calls; None shares none.
 
         Returns
         -------
@@ -56,47 +81,40 @@ class Network:
         if not len(texts):
             return found
         lengths = np.array([len(ids) for ids in texts], dtype=np.int64)
-        groups = batches(lengths)
-        scratch = Scratch(self.composition, max(int(lengths[group].sum()) for group in groups))
-        cells = self.compiler.cells(self.composition, lengths)
+        groups = batches(lengths, BATCH_WORDS)
+        memory = Memory(self.composition, max(int(lengths[group].sum()) for group in groups))
+        passes = self.backend.passes(self.composition, lengths)
         # Overflow shows in the result, where normalised finds it.
         with np.errstate(over="ignore", invalid="ignore"):
             words = self.words(np.concatenate([texts[i] for group in groups for i in group]))
             done = 0
             for group in groups:
-                packing = Packing.of(lengths[group])
-                which = np.empty_like(packing.rows)
-                which[packing.rows] = words.which[done : done + len(which)]
+                layout = Layout(lengths[group])
+                which = np.empty_like(layout.word_rows)
+                which[layout.word_rows] = words.which[done : done + len(which)]
                 done += len(which)
-                levels = np.empty((len(which), self.config.hidden_size), dtype=np.float32)
-                if phrases is None:
-                    first = words.units[which], words.products[which]
-                    pool_levels(*first, packing.counts, self.composition, levels, scratch, cells)
-                else:
-                    known = Phrases(words.units, words.ids, words.ids)
-                    phrases.climb(known, which, packing.counts, levels, scratch, cells)
-                found[group] = self._mix(levels, packing)[-1].T
+                first = words.units[which], words.products[which]
+                levels = climb(*first, layout, self.composition, passes, memory).levels
+                found[group] = self._mix(levels, layout)[-1].T
         return normalised(found)
 
     def trace(self, tokens: Sequence[str], ids: Ints) -> Trace:
         """Everything about one text of (T,) ids; the tokens are only passed on."""
         lengths = np.array([len(ids)], dtype=np.int64)
-        packing = Packing.of(lengths)
-        scratch = Scratch(self.composition, len(ids))
-        cells = self.compiler.cells(self.composition, lengths)
-        levels = np.empty((len(ids), self.config.hidden_size), dtype=np.float32)
+        layout = Layout(lengths)
+        passes = self.backend.passes(self.composition, lengths)
         with np.errstate(over="ignore", invalid="ignore"):
             words = self.words(ids)
             first = words.units[words.which], words.products[words.which]
-            climbed = climb(*first, packing.counts, self.composition, levels, scratch, cells)
-            kept = [(level.units.copy(), level.gates.copy()) for level in climbed]
-            belief, log_probs, mixed = self._mix(levels, packing)
+            pyramid = climb(*first, layout, self.composition, passes, keep=True)
+            belief, log_probs, mixed = self._mix(pyramid.levels, layout)
+        units, gates = pyramid.by_level(layout)
         return Trace(
             tokens=tuple(tokens),
             ids=ids,
-            units=tuple(units for units, _ in kept),
-            gates=tuple(gates for _, gates in kept[1:]),
-            levels=levels,
+            units=tuple(units),
+            gates=tuple(gates),
+            levels=pyramid.levels,
             beliefs=belief,
             level_probabilities=np.exp(log_probs).T,
             level_log_probs=log_probs.T,
@@ -107,12 +125,13 @@ class Network:
         """The distinct words of a call, and which of them each id is."""
         return Words(ids, self.table, self.projection, self.composition.matrix)
 
-    def _mix(self, levels: Floats, packing: Packing) -> tuple[Doubles, Doubles, Doubles]:
+    def _mix(self, levels: Floats, layout: Layout) -> tuple[Doubles, Doubles, Doubles]:
         """Packed pooled levels -> beliefs and level predictions, text after text; consensus."""
         levels = self.head.normalise(levels)
-        belief = beliefs(self.head.scores(levels)[packing.rows], packing.firsts)
-        log_probs = self.head.log_probs(levels)[:, packing.rows]
-        return belief, log_probs, consensus(belief, log_probs, packing.firsts)
+        rows, firsts = layout.word_rows, layout.first_word[:-1]
+        belief = beliefs(self.head.scores(levels)[rows], firsts)
+        log_probs = self.head.log_probs(levels)[:, rows]
+        return belief, log_probs, consensus(belief, log_probs, firsts)
 
 
 def normalised(probabilities: Doubles) -> Doubles:

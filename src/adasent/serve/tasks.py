@@ -94,7 +94,7 @@ class Explain:
 def warm_up(predictor: Predictor) -> None:
     """Load and compile now what the first requests would else wait for."""
     with contextlib.suppress(ImportError):  # numba is optional
-        import adasent.pyramid.cells  # noqa: F401
+        import adasent.runtime.compiled  # noqa: F401
     ids = np.zeros(3, dtype=np.int64)
     predictor.network.probabilities([ids])
     explain(predictor, ["a b c"])

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adasent.explain.gradients import KINK, HeadGradient, by_vote_numpy, finish_numpy
-from adasent.explain.mixture import Mixture, mix
-from adasent.runtime.levels import LevelHead
+from adasent.explain.mixture import (
+    KINK_WIDTH,
+    HeadGradient,
+    Mixture,
+    by_vote_numpy,
+    finish_numpy,
+    mix,
+)
+from adasent.runtime.head import LevelHead
 
 
 def mixture(head: LevelHead, levels: np.ndarray) -> Mixture:
@@ -33,9 +39,10 @@ def test_derivative_by_every_pooled_level(
             head.tensors["classifier.hidden.weight"],
             head.tensors["classifier.hidden.bias"],
         )
-        assert np.abs(head.normalise(levels) @ weight.T + bias).min() > KINK / 2
+        assert np.abs(head.normalise(levels) @ weight.T + bias).min() > KINK_WIDTH / 2
     made = mixture(head, levels)
-    found = HeadGradient(head, None)(levels, made, made.beliefs, made.probabilities.T)
+    gradient = HeadGradient(head, by_vote_numpy, finish_numpy)
+    found = gradient(levels, made, made.beliefs, made.probabilities.T)
     assert found.shape == (2, 4, 7)
     for t in range(4):
         for d in range(7):
@@ -52,7 +59,7 @@ def test_derivative_by_every_pooled_level(
 @pytest.mark.parametrize("with_rectifier", [True, False])
 def test_numba_gives_what_numpy_gives(with_rectifier: bool, with_norm: bool, shared: bool) -> None:
     pytest.importorskip("numba")
-    from adasent.explain.gradients_numba import by_vote_numba, finish_numba
+    from adasent.explain.compiled import by_vote_numba, finish_numba
 
     rng = np.random.default_rng(0)
 
@@ -60,7 +67,7 @@ def test_numba_gives_what_numpy_gives(with_rectifier: bool, with_norm: bool, sha
         return rng.normal(size=shape).astype(np.float32)
 
     out, mean, shares = random(3, 6), random(4, 6), random(2, 4)
-    rectified = KINK * random(4, 6) if with_rectifier else None
+    rectified = KINK_WIDTH * random(4, 6) if with_rectifier else None
     found, expected = np.empty((2, 2, 4, 6), dtype=np.float32)
     by_vote_numba(out, mean, shares, rectified, found)
     by_vote_numpy(out, mean, shares, rectified, expected)

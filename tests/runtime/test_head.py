@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adasent.runtime.consensus import beliefs, consensus
+from adasent.runtime.head import beliefs, consensus
 
 FIRSTS = np.array([0, 3, 4])  # texts of 3, 1 and 2 levels
 

@@ -1,15 +1,16 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Compiled: from the gradient at a level to that at the level below. See :mod:`.cells`.
+"""From the gradient at a level to that at the level below, as one compiled pass.
 
-The two habits told in :mod:`.cells_forward` are kept here too.
+Arrays, blocks and strips are those of :mod:`.compiled_forward`, and its two habits are kept here.
 """
 
 from __future__ import annotations
 
 import numba
+import numpy as np
 
+from adasent.pyramid import RELU_CAP
 from adasent.pyramid.compiling import compiled, threaded
-from adasent.pyramid.constants import RELU_CAP
 
 
 @compiled
@@ -75,14 +76,14 @@ def pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level,
 def _backward_strip(
     below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, strip, n_strips
 ):  # fmt: skip
-    """Add what comes through the cells above; fill that at their products and biases."""
+    """Add what comes through the units above; fill that at their products and biases."""
     size = below.shape[1]
     zero = below.dtype.type(0)
     one = below.dtype.type(1)
     cap = below.dtype.type(RELU_CAP)
     bias, gate_bias = d_bias[strip, :size], d_bias[strip, size:]
     n_blocks = len(counts)
-    left_block = cell_block = 0
+    left_block = unit_block = 0
     for j in range(n_blocks):
         right_block = left_block + counts[j]
         above = counts[j + 1] if j + 1 < n_blocks else 0
@@ -92,13 +93,13 @@ def _backward_strip(
             if j == 0:  # the first block holds nobody's right child
                 d_product[left, size : 2 * size] = zero
                 d_product[left, 2 * size + 3 :] = zero
-            if i >= above:  # the last word of its sentence on this level: nobody's left child
+            if i >= above:  # the last word of its text on this level: nobody's left child
                 d_product[left, :size] = zero
                 s_left[:] = zero
                 continue
-            right, cell = right_block + i, cell_block + i
-            h_left, h_right, c, g = below[left], below[right], composed[cell], d_above[cell]
-            w0, w1, w2 = gates[cell, 0], gates[cell, 1], gates[cell, 2]
+            right, unit = right_block + i, unit_block + i
+            h_left, h_right, c, g = below[left], below[right], composed[unit], d_above[unit]
+            w0, w1, w2 = gates[unit, 0], gates[unit, 1], gates[unit, 2]
             g0 = g1 = g2 = zero
             for d in range(size):
                 g0 += g[d] * h_left[d]
@@ -129,7 +130,7 @@ def _backward_strip(
             for d in range(size):
                 d_right[d] += w1 * g[d]
         left_block = right_block
-        cell_block += above
+        unit_block += above
 
 
 @compiled
@@ -137,7 +138,7 @@ def backward_one(
     below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
     d_bias, relu,
 ):  # fmt: skip
-    """All sentences as one strip."""
+    """All texts as one strip."""
     pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, 0, 1)
     _backward_strip(below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, 0, 1)
 
@@ -156,3 +157,66 @@ def backward_threads(
             below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu,
             strip, n_strips,
         )  # fmt: skip
+
+
+def pool_backward(
+    level: np.ndarray,
+    counts: np.ndarray,
+    pooled: np.ndarray,
+    d_pooled: np.ndarray,
+    ties: np.ndarray,
+    d_level: np.ndarray,
+    *,
+    maximum: bool,
+) -> None:
+    """Fill ``d_level`` with the gradient of the pooled level alone; equal maxima share it.
+
+    Parameters
+    ----------
+    ties
+        Scratch, (texts, D).
+    """
+    pool_backward_strip(level, counts, pooled, d_pooled, maximum or None, ties, d_level, 0, 1)
+
+
+def level_backward(
+    below: np.ndarray,
+    pooled: np.ndarray,
+    d_pooled: np.ndarray,
+    ties: np.ndarray,
+    composed: np.ndarray,
+    gates: np.ndarray,
+    counts: np.ndarray,
+    d_above: np.ndarray,
+    d_below: np.ndarray,
+    d_product: np.ndarray,
+    d_bias: np.ndarray,
+    *,
+    relu: bool,
+    maximum: bool,
+    n_strips: int = 1,
+) -> None:
+    """From the gradient at a level to that at the level below, but for its matrix products.
+
+    Parameters
+    ----------
+    pooled, d_pooled
+        (texts, D) the level below pooled, and the gradient there.
+    d_above
+        (units, D) the whole gradient at the units of the level.
+    d_below
+        Filled: (rows, D) gradient from pooling and from the gates' copies. What comes through the
+        matrix products, ``d_product @ [W_L | W_R | G_L | G_R].T``, is the caller's to add.
+    d_product
+        Filled: (rows, 2 D + 6).
+    d_bias
+        Added to: (n_strips, D + 3), composition and gates side by side.
+    """
+    arguments = (
+        below, pooled, d_pooled, maximum or None, ties, composed, gates, counts, d_above, d_below,
+        d_product, d_bias, relu or None,
+    )  # fmt: skip
+    if n_strips == 1:
+        backward_one(*arguments)
+    else:
+        backward_threads(*arguments, n_strips)

@@ -1,4 +1,8 @@
-"""Pooled levels in; how much each is believed, and what it says, out."""
+"""From pooled levels to probabilities: how much each level is believed, what it says, the mixture.
+
+p(c) = sum over levels of belief x level prediction. For that sum, levels follow each other text
+after text, and ``firsts`` are the first level of each text.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from adasent.runtime.arrays import Doubles, Floats
+from adasent.runtime.arrays import Doubles, Floats, Ints
 
 #: Added to a variance before its root is taken, as torch does.
 NORM_EPS = np.float32(1e-5)
@@ -62,3 +66,17 @@ class LevelHead:
         product: Floats = values @ self.tensors[f"{name}.weight"].T
         product += self.tensors[f"{name}.bias"]
         return product
+
+
+def beliefs(scores: Doubles, firsts: Ints) -> Doubles:
+    """(n_levels,) softmax of the scores over the levels of each text."""
+    n_levels = np.diff(firsts, append=len(scores))
+    powers: Doubles = np.exp(scores - np.repeat(np.maximum.reduceat(scores, firsts), n_levels))
+    powers /= np.repeat(np.add.reduceat(powers, firsts), n_levels)
+    return powers
+
+
+def consensus(beliefs: Doubles, log_probs: Doubles, firsts: Ints) -> Doubles:
+    """(C, n) probabilities from beliefs (n_levels,) and level predictions (C, n_levels)."""
+    mixed: Doubles = np.add.reduceat(beliefs * np.exp(log_probs), firsts, axis=1)
+    return mixed

@@ -1,14 +1,24 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Compiled: from the units of a level to those of the next, and pooled. See :mod:`.cells`."""
+"""From the units of a level to those of the next, and pooled, as one compiled pass.
+
+Takes numpy arrays and fills numpy arrays; needs numba, knows no torch. The matrix products around
+it are the caller's: with P = h [W_L | W_R | G_L | G_R] of the level below, (rows, 2 D + 6), a unit
+reads its left child's first D columns and its right child's next D, and likewise the gates' three.
+
+Rows lie as :mod:`adasent.pyramid.layout` says. ``counts`` are the rows of each block of the level
+*below*; the level above has one block less, of ``counts[1:]`` rows. The left child of row i of
+block j is row i of block j below, the right child row i of block j + 1.
+
+Text i is worked on by strip i mod ``n_strips``, so that threads never write the same row.
+"""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-from adasent.pyramid.approximations import exp, tanh
-from adasent.pyramid.compiling import compiled, inlined, threaded
-from adasent.pyramid.constants import RELU_CAP
+from adasent.pyramid import RELU_CAP
+from adasent.pyramid.compiling import compiled, exp, inlined, tanh, threaded
 
 # Two habits below are for the compiler. Row slices are taken so that inner loops index by d alone:
 # an index with an offset could be negative for all it knows, and such a loop is not vectorised. And
@@ -18,7 +28,7 @@ from adasent.pyramid.constants import RELU_CAP
 
 @compiled
 def _gates_of_block(left_scores, right_scores, bias, gates):
-    """Softmax of three scores for each cell of a block: gates (3, cells)."""
+    """Softmax of three scores for each unit of a block: gates (3, units)."""
     one = gates.dtype.type(1)
     w0, w1, w2 = gates[0], gates[1], gates[2]
     for i in range(len(w0)):
@@ -44,16 +54,16 @@ def forward_strip(
     below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
     relu, maximum, strip, n_strips,
 ):  # fmt: skip
-    """Fill a level, as it is and pooled, for the sentences of a strip."""
+    """Fill a level, as it is and pooled, for the texts of a strip."""
     size = below.shape[1]
     zero = below.dtype.type(0)
     cap = below.dtype.type(RELU_CAP)
     own_gates = np.empty((3, counts[1]), below.dtype)
-    left_block = cell_block = 0
+    left_block = unit_block = 0
     for j in range(len(counts) - 1):
         right_block = left_block + counts[j]
         n = counts[j + 1]
-        # Of all cells of the block, also by each of several threads: it is a small part.
+        # Of all units of the block, also by each of several threads: it is a small part.
         _gates_of_block(
             product[left_block : left_block + n, 2 * size :],
             product[right_block : right_block + n, 2 * size :],
@@ -61,9 +71,9 @@ def forward_strip(
             own_gates[:, :n],
         )
         for i in range(strip, n, n_strips):
-            left, right, cell = left_block + i, right_block + i, cell_block + i
+            left, right, unit = left_block + i, right_block + i, unit_block + i
             p_left, p_right = product[left, :size], product[right, size:]
-            h_left, h_right, h = below[left], below[right], above[cell]
+            h_left, h_right, h = below[left], below[right], above[unit]
             w0, w1, w2 = own_gates[0, i], own_gates[1, i], own_gates[2, i]
             if composed is None:
                 if relu is None:
@@ -75,7 +85,7 @@ def forward_strip(
                         c = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
                         h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
             else:
-                kept = composed[cell]
+                kept = composed[unit]
                 if relu is None:
                     for d in range(size):
                         kept[d] = tanh(p_left[d] + p_right[d] + compose_bias[d])
@@ -85,10 +95,10 @@ def forward_strip(
                 for d in range(size):
                     h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * kept[d]
             if gates is not None:
-                gates[cell, 0], gates[cell, 1], gates[cell, 2] = w0, w1, w2
+                gates[unit, 0], gates[unit, 1], gates[unit, 2] = w0, w1, w2
             _pool_unit(h, pooled[i], j == 0, maximum)
         left_block = right_block
-        cell_block += n
+        unit_block += n
     if maximum is None:
         _divide_by_units(pooled, counts[1:], strip, n_strips)
 
@@ -109,7 +119,7 @@ def _pool_unit(unit, pooled, first, maximum):
 
 @compiled
 def _divide_by_units(pooled, counts, strip, n_strips):
-    """Sums over the units of a level -> means. Sentence i has as many units as blocks reach it."""
+    """Sums over the units of a level -> means. Text i has as many units as blocks reach it."""
     n_units = len(counts)
     for i in range(strip, counts[0], n_strips):
         while counts[n_units - 1] <= i:
@@ -122,7 +132,7 @@ def _divide_by_units(pooled, counts, strip, n_strips):
 
 @compiled
 def pool_strip(level, counts, pooled, maximum, strip, n_strips):
-    """Pool the units of a level for the sentences of a strip."""
+    """Pool the units of a level for the texts of a strip."""
     block = 0
     for j in range(len(counts)):
         for i in range(strip, counts[j], n_strips):
@@ -145,22 +155,55 @@ def forward_threads(
         )  # fmt: skip
 
 
-@compiled
-def climb_batch(
-    words, product, matrix, compose_bias, gate_bias, counts, levels, units, products, relu, maximum
-):  # fmt: skip
-    """All levels, one after the other, with the matrix products between them."""
-    below, n_rows, row = words, len(words), counts[0]
-    pool_strip(words, counts, levels[:row], maximum, 0, 1)
-    for t in range(1, len(counts)):
-        if t > 1:
-            product = products[:n_rows]
-            np.dot(below, matrix, product)
-        n_cells = n_rows - counts[t - 1]
-        above = units[t % 2, :n_cells]
-        forward_strip(
-            below, product, compose_bias, gate_bias, counts[t - 1 :], above,
-            levels[row : row + counts[t]], None, None, relu, maximum, 0, 1,
-        )  # fmt: skip
-        row += counts[t]
-        below, n_rows = above, n_cells
+def level_forward(
+    below: np.ndarray,
+    product: np.ndarray,
+    compose_bias: np.ndarray,
+    gate_bias: np.ndarray,
+    counts: np.ndarray,
+    above: np.ndarray,
+    pooled: np.ndarray,
+    composed: np.ndarray | None,
+    gates: np.ndarray | None,
+    *,
+    relu: bool,
+    maximum: bool,
+    n_strips: int = 1,
+) -> None:
+    """Fill the units of a level, pooled and as they are.
+
+    Parameters
+    ----------
+    below, product
+        (rows, D) units of the level below, and their product with the four matrices.
+    compose_bias, gate_bias
+        (D,) and (3,).
+    counts
+        Rows of each block of the level below, int64.
+    above, pooled
+        Filled: (units, D), and (texts that reach the level, D).
+    composed, gates
+        Filled for the backward pass, (units, D) and (units, 3); None where they are not wanted.
+    maximum
+        Pool by maximum rather than mean.
+    n_strips
+        Threads.
+    """
+    # The compiled code checks no bounds.
+    assert len(product) == len(below)
+    assert len(above) == len(below) - counts[0]
+    for kept in (composed, gates):
+        assert kept is None or len(kept) == len(above)
+    arguments = (
+        below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
+        relu or None, maximum or None,
+    )  # fmt: skip
+    if n_strips == 1:
+        forward_strip(*arguments, 0, 1)
+    else:
+        forward_threads(*arguments, n_strips)
+
+
+def pool(level: np.ndarray, counts: np.ndarray, pooled: np.ndarray, *, maximum: bool) -> None:
+    """Fill ``pooled`` (texts, D) from the units of a level packed with ``counts``."""
+    pool_strip(level, counts, pooled, maximum or None, 0, 1)

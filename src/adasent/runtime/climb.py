@@ -1,0 +1,338 @@
+"""From the words of a batch to all levels of its pyramids: the one climb of prediction.
+
+A level costs one matrix product, h [W_L | W_R | G_L | G_R] of the level below; each row of it is
+used once as left and once as right child. The caller says what to keep: the pooled levels alone,
+for which two levels are in memory at a time and memory grows with the words; or every unit and
+gate, for traces and explanations. Rows lie as :mod:`adasent.pyramid.layout` says.
+
+The recurrence is written once, in :func:`build_level`, :func:`pool_level` and
+:func:`climb_levels`, with numpy. Where numba is at hand, :mod:`adasent.runtime.compiled` compiles
+the last of the three with the compiled passes of training in place of the first two.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adasent.pyramid import RELU_CAP
+from adasent.pyramid.layout import Layout, left_children
+from adasent.runtime.arrays import Array, Ints
+from adasent.systems.config import AdaSentConfig
+from adasent.text.batch import n_cells
+
+#: On so many units numba saves the time that it takes to start. It is started after that many: in
+#: the worst case twice that time is lost, whatever comes later (docs/runtime.md).
+UNITS_WORTH_NUMBA = 600_000
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The weights of the recurrence, laid out for one product a level.
+
+    Attributes
+    ----------
+    matrix
+        (D, 2 D + 2 H), the four matrices transposed, side by side.
+    compose_bias, gate_bias
+        (D,) and (H,).
+    gate_out, gate_out_bias
+        (3, H) and (3,) of a gate that is an MLP, else None.
+    """
+
+    matrix: Array
+    compose_bias: Array
+    gate_bias: Array
+    gate_out: Array | None
+    gate_out_bias: Array | None
+    relu: bool
+    maximum: bool
+
+    @classmethod
+    def of(cls, config: AdaSentConfig, tensors: Mapping[str, np.ndarray]) -> Composition:
+        """From the tensors of a network by name."""
+        names = ("compose_left", "compose_right", "gate_left", "gate_right")
+        parts = [tensors[f"composition.{name}"] for name in names]
+        return cls(
+            np.ascontiguousarray(np.concatenate(parts).T),
+            tensors["composition.compose_bias"],
+            tensors["composition.gate_bias"],
+            tensors.get("composition.gate_out"),
+            tensors.get("composition.gate_out_bias"),
+            relu=config.activation == "relu",
+            maximum=config.pooling == "max",
+        )
+
+    def in_double(self) -> Composition:
+        """The same weights in double precision, for exact decompositions."""
+        arrays = {name: value for name, value in vars(self).items() if hasattr(value, "dtype")}
+        return replace(self, **{name: value.astype(float) for name, value in arrays.items()})
+
+    def composed(self, left: Array, right: Array) -> Array:
+        """(n, D) h~ of neighbours, (n, D) each."""
+        size = len(self.matrix)
+        sums: Array = left @ self.matrix[:, :size] + right @ self.matrix[:, size : 2 * size]
+        sums += self.compose_bias
+        activate(sums, self.relu)
+        return sums
+
+
+class Pyramids(NamedTuple):
+    """The pyramids of a batch; units and gates where they were to be kept."""
+
+    levels: Array  # (n_words, D) level t of each text in the row of its word t, pooled
+    units: Array  # (n_units, D), level after level; no rows if not kept
+    gates: Array  # (n_units - n_words, 3) left, right, composed, from the second level up
+
+    def by_level(self, layout: Layout) -> tuple[list[Array], list[Array]]:
+        """Units of each level, and gates of each level from the second on."""
+        bounds = layout.level_starts[1:]
+        gates = np.split(self.gates, bounds[1:] - layout.n_words) if len(bounds) else []
+        return np.split(self.units, bounds), gates
+
+
+class Memory:
+    """Room for what is not kept, for the batches of a call, the largest of so many words."""
+
+    def __init__(self, composition: Composition, n_words: int) -> None:
+        size, width = composition.matrix.shape
+        self.units = np.empty((2 * n_words, size), dtype=composition.matrix.dtype)
+        self.products = np.empty((n_words, width), dtype=composition.matrix.dtype)
+
+
+def climb(
+    words: Array,
+    product: Array,
+    layout: Layout,
+    composition: Composition,
+    passes: Passes,
+    memory: Memory | None = None,
+    *,
+    keep: bool = False,
+) -> Pyramids:
+    """Build the pyramids of a batch.
+
+    Parameters
+    ----------
+    words, product
+        (n_words, D) units of the first level, and their product with the matrix.
+    memory
+        What another batch of the call used before, if there was one.
+    keep
+        Whether every unit and gate is kept, or the pooled levels alone.
+    """
+    n_words, size = words.shape
+    memory = Memory(composition, n_words) if memory is None else memory
+    levels = np.empty_like(words)
+    if keep:
+        units = np.empty((layout.n_units, size), dtype=words.dtype)
+        gates = np.empty((layout.n_units - n_words, 3), dtype=words.dtype)
+        firsts = layout.level_starts
+    else:
+        units, gates = memory.units, None
+        firsts = np.arange(layout.n_levels) % 2 * n_words
+    units[:n_words] = words
+    # Compiled code checks no bounds.
+    assert len(product) == n_words == layout.n_words
+    assert min(len(units) // (1 if keep else 2), len(memory.products)) >= n_words
+    passes.climb_levels(
+        units,
+        product,
+        memory.products,
+        composition.matrix,
+        composition.compose_bias,
+        composition.gate_bias,
+        composition.gate_out,
+        composition.gate_out_bias,
+        layout.counts,
+        firsts,
+        levels,
+        gates,
+        composition.relu or None,
+        composition.maximum or None,
+    )
+    if gates is None:
+        return Pyramids(levels, units[:0], levels[:0, :3])
+    return Pyramids(levels, units, gates)
+
+
+# -- The recurrence. Flags are True or None: a branch on None is decided when compiling. -----------
+
+
+def climb_levels(
+    units: Array,
+    product: Array,
+    products: Array,
+    matrix: Array,
+    compose_bias: Array,
+    gate_bias: Array,
+    gate_out: Array | None,
+    gate_out_bias: Array | None,
+    counts: Ints,
+    firsts: Ints,
+    levels: Array,
+    gates: Array | None,
+    relu: bool | None,
+    maximum: bool | None,
+) -> None:
+    """Fill all levels from the first, whose units are in place and multiplied with the matrix.
+
+    Parameters
+    ----------
+    units
+        Filled: level t in the rows from ``firsts[t]`` on. The first level begins at 0.
+    products
+        Room for the products of the other levels.
+    levels, gates
+        Filled: (n_words, D), and (n_units - n_words, 3) where gates are kept.
+    """
+    n_words = n_rows = len(levels)
+    row = counts[0]
+    pool_level(units[:n_rows], counts, levels[:row], maximum)
+    for t in range(1, len(counts)):
+        below = units[firsts[t - 1] : firsts[t - 1] + n_rows]
+        if t > 1:
+            product = products[:n_rows]
+            np.dot(below, matrix, product)
+        n_rows -= counts[t - 1]
+        first = firsts[t]
+        build_level(
+            below,
+            product,
+            compose_bias,
+            gate_bias,
+            gate_out,
+            gate_out_bias,
+            counts[t - 1 :],
+            units[first : first + n_rows],
+            levels[row : row + counts[t]],
+            None if gates is None else gates[first - n_words : first - n_words + n_rows],
+            relu,
+            maximum,
+        )
+        row += counts[t]
+
+
+def build_level(
+    below: Array,
+    product: Array,
+    compose_bias: Array,
+    gate_bias: Array,
+    gate_out: Array | None,
+    gate_out_bias: Array | None,
+    counts: Ints,
+    above: Array,
+    pooled: Array,
+    gates: Array | None,
+    relu: bool | None,
+    maximum: bool | None,
+) -> None:
+    """Fill a level, as it is and pooled, and its gates where they are kept.
+
+    Parameters
+    ----------
+    below, product
+        (rows, D) units of the level below, and their product with [W_L | W_R | G_L | G_R],
+        (rows, 2 D + 2 H).
+    counts
+        Rows of each block of the level below.
+    above, pooled, gates
+        Filled: (units, D), (texts that reach the level, D) and (units, 3).
+    """
+    size, width = below.shape[1], len(gate_bias)
+    shift, done = int(counts[0]), 0
+    for first, last in left_children(counts):
+        # Right children follow their left ones at the distance of a block, which shrinks where
+        # texts end.
+        right = slice(shift + done, shift + done + last - first)
+        left, here = slice(first, last), slice(done, done + last - first)
+        units = above[here]
+        np.add(product[left, :size], product[right, size : 2 * size], out=units)
+        units += compose_bias
+        activate(units, relu)
+        scores = product[left, 2 * size : 2 * size + width] + product[right, 2 * size + width :]
+        scores += gate_bias
+        if gate_out is not None:
+            scores = np.tanh(scores) @ gate_out.T + gate_out_bias
+        share = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        if gates is not None:
+            gates[here] = share
+        units *= share[:, 2:]
+        units += share[:, :1] * below[left]
+        units += share[:, 1:2] * below[right]
+        done = here.stop
+    pool_level(above, counts[1:], pooled, maximum)
+
+
+def activate(sums: Array, relu: bool | None) -> None:
+    """f of the composition, in place."""
+    if relu:
+        np.clip(sums, 0.0, RELU_CAP, out=sums)
+    else:
+        np.tanh(sums, out=sums)
+
+
+def pool_level(level: Array, counts: Ints, pooled: Array, maximum: bool | None) -> None:
+    """Fill ``pooled`` (texts, D) from the units of a level packed with ``counts``."""
+    # Blocks of equal size are reduced together: (blocks, texts, D).
+    firsts = np.flatnonzero(np.diff(counts, prepend=-1))
+    row = 0
+    for first, last in zip(firsts, [*firsts[1:], len(counts)], strict=True):
+        n = int(counts[first])
+        stop = row + (int(last) - int(first)) * n
+        blocks = level[row:stop].reshape(-1, n, level.shape[1])
+        reduced = blocks.max(axis=0) if maximum else blocks.sum(axis=0)
+        if row == 0:
+            pooled[:] = reduced
+        elif maximum:
+            np.maximum(pooled[:n], reduced, out=pooled[:n])
+        else:
+            pooled[:n] += reduced
+        row = stop
+    if not maximum:
+        n_units = np.searchsorted(-counts, -np.arange(len(pooled)), side="left")
+        pooled /= n_units[:, None].astype(pooled.dtype)
+
+
+# -- Numpy or numba --------------------------------------------------------------------------------
+
+
+class Passes(NamedTuple):
+    """How pyramids are climbed."""
+
+    name: str  # numpy or numba
+    climb_levels: Callable[..., Any]
+
+
+NUMPY = Passes("numpy", climb_levels)
+
+
+class Backend:
+    """Decides when numba, which takes its time to start, is worth it."""
+
+    def __init__(self) -> None:
+        self._n_units = 0  # that were built without it
+
+    def passes(self, composition: Composition, lengths: Ints) -> Passes:
+        """Numba's passes if they can do the gate, are installed and pay; else numpy's.
+
+        Parameters
+        ----------
+        lengths
+            (N,) words of all texts of a call.
+        """
+        if composition.gate_out is not None:
+            return NUMPY
+        self._n_units += int(n_cells(lengths).sum())
+        if "numba" not in sys.modules and self._n_units < UNITS_WORTH_NUMBA:
+            return NUMPY
+        try:
+            from adasent.runtime.compiled import NUMBA
+        except ImportError:
+            return NUMPY
+        return NUMBA
