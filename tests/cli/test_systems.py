@@ -15,7 +15,7 @@ import pytest
 from typer.testing import Result
 
 from adasent.cli.systems import ABOUT
-from adasent.data import parses
+from adasent.data import span_parser
 from adasent.data.span_parser import N_ROWS, SpanParser
 from adasent.data.trees import Treebank, parse_trees
 from adasent.estimators import rivals
@@ -56,7 +56,7 @@ def no_treebank(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registered treebanks are large and not here."""
     monkeypatch.setattr(rivals, "treebank_parser", lambda _: SpanParser(np.zeros(N_ROWS)))
     bank = Treebank(parse_trees("(S (A (X a) (X good)) (X film)) (S (X so) (A (X very) (X dull)))"))
-    monkeypatch.setattr(parses, "treebank", lambda: bank)
+    monkeypatch.setattr(span_parser, "treebank", lambda: bank)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

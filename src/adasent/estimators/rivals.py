@@ -16,8 +16,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from adasent.data.parses import parse_texts, treebank_parser
-from adasent.data.span_parser import SpanParser
+from adasent.data.span_parser import SpanParser, parse_texts, treebank_parser
 from adasent.errors import ConfigError, ModelFormatError, nearest
 from adasent.estimators.neural import NeuralClassifier, network_settings
 from adasent.saving.systems import SavedSystem, read_system, write_system
