@@ -22,7 +22,7 @@ from adasent.estimators import rivals
 from adasent.estimators.counts import MNBClassifier
 from adasent.estimators.registry import SYSTEMS, find, load_system
 from adasent.evaluation.records import read_records
-from adasent.training.progress import ProgressBar
+from adasent.training.callbacks import ProgressBar
 
 Run = Callable[..., Result]
 
