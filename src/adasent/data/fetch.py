@@ -306,7 +306,7 @@ def pip_download(package: str, version: str, filename: str, sha256: str, folder:
     requirements.write_text(f"{package}=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
     form = "--only-binary" if filename.endswith(".whl") else "--no-binary"
     target = folder / "download"
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-color"]
     command += ["--disable-pip-version-check", "--no-deps", form, package]
     command += ["--require-hashes", "-r", str(requirements), "--dest", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
