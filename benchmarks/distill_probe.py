@@ -24,12 +24,12 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from adasent.data import fetch_file, load
 from adasent.text.tokenize import words as tokenise
 from adasent.vectors.distill import (
+    MiniLM,
     distill_words,
     input_embeddings,
     principal_components,
     vocabulary_words,
 )
-from adasent.vectors.minilm import MiniLM
 
 SIZES = (64, 128, 256)
 # Of the strength of regularisation the best is shown, for every row alike.

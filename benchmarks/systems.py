@@ -195,8 +195,7 @@ def _piece_vectors() -> np.ndarray:
     """(n_pieces, 256) each word piece read alone by MiniLM; frequent pieces weigh less."""
     import torch
 
-    from adasent.vectors.distill import principal_components
-    from adasent.vectors.minilm import MiniLM
+    from adasent.vectors.distill import MiniLM, principal_components
 
     encoder = MiniLM(fetch_file("minilm"))
     ids = torch.arange(len(encoder.piece_vectors))[:, None]  # (n, 1)

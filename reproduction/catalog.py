@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adasent.data.audit import Audit, audit
-from adasent.data.parses import treebank
+from adasent.data.span_parser import treebank
 from adasent.errors import DataError
 from adasent.evaluation.records import FoldRecord
 from adasent.text.tokenize import get_tokenizer

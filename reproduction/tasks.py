@@ -20,8 +20,7 @@ from adasent.data import (
 )
 from adasent.data.corpus import Indices, Label, take
 from adasent.data.derived import vector_digest, vector_file
-from adasent.data.parses import WITH_TREEBANK, treebank, treebank_parser
-from adasent.data.span_parser import SpanParser
+from adasent.data.span_parser import WITH_TREEBANK, SpanParser, treebank, treebank_parser
 from adasent.data.trees import Treebank
 from adasent.estimators import registry
 from adasent.evaluation.crossval import make_folds

@@ -19,7 +19,7 @@ from triton.runtime.jit import JITFunction
 from adasent.nn import dropout_triton
 from adasent.pyramid import fused
 from adasent.pyramid.weights import PyramidWeights
-from adasent.training.rows import AdagradStep, AdamStep
+from adasent.training.optimizer import AdagradStep, AdamStep
 from adasent.training.rows_triton import TritonRows
 
 SIZE = 100  # D of the default settings

@@ -26,6 +26,14 @@ def ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def plain_environment() -> None:
+    """What a shell may bring along and no test is about: a proxy before loopback, colours."""
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost,::1"
+    for name in ("FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "COLUMNS"):
+        os.environ.pop(name, None)
+
+
 @pytest.fixture(scope="session")
 def reviews() -> tuple[list[str], list[str]]:
     """120 short texts that any working classifier separates, and their labels."""

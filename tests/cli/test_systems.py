@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from adasent.data import parses
+from adasent.data import span_parser
 from adasent.data.span_parser import N_ROWS, SpanParser
 from adasent.data.trees import Treebank, parse_trees
 from adasent.estimators import rivals
 from adasent.estimators.counts import MNBClassifier
 from adasent.estimators.registry import SYSTEMS, load_estimator
 from adasent.evaluation.records import read_records
-from adasent.training.progress import ProgressBar
+from adasent.training.callbacks import ProgressBar
 
 Run = Callable[..., Result]
 
@@ -54,7 +54,7 @@ def no_treebank(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registered treebanks are large and not here."""
     monkeypatch.setattr(rivals, "treebank_parser", lambda _: SpanParser(np.zeros(N_ROWS)))
     bank = Treebank(parse_trees("(S (A (X a) (X good)) (X film)) (S (X so) (A (X very) (X dull)))"))
-    monkeypatch.setattr(parses, "treebank", lambda: bank)
+    monkeypatch.setattr(span_parser, "treebank", lambda: bank)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

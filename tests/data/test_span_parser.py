@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adasent.data.span_parser import N_ROWS, SpanParser
-from adasent.data.trees import binary_heights, right_branching
+from adasent.data.span_parser import N_ROWS, SpanParser, parse_texts
+from adasent.data.trees import Treebank, binary_heights, parse_trees, right_branching
 from adasent.errors import DataError
 
 NOUNS = ["film", "plot", "cast", "scene"]
 VERBS = ["saw", "liked", "hated"]
+
+#: Knows nothing, so that the first gap always wins: right-branching.
+PARSER = SpanParser(np.zeros(N_ROWS))
+BANK = Treebank(parse_trees("(S (A (X a) (X good)) (X film))"))
+TEXTS = ["A good film!", "a bad film", ""]
+TOKENS = [["a", "good", "film"], ["a", "bad", "film"], []]
 
 
 def sentences(n: int, seed: int) -> list[tuple[list[str], np.ndarray]]:
@@ -62,3 +68,15 @@ def test_nothing_to_learn_from_and_foreign_weights() -> None:
         SpanParser.fit([(["two", "words"], right_branching(2))])
     with pytest.raises(DataError, match=f"expected {N_ROWS} weights, got .*\\(3,\\)"):
         SpanParser(np.zeros(3))
+
+
+def test_treebank_first_then_the_parser() -> None:
+    heights, n_found = parse_texts(TEXTS, TOKENS, PARSER, BANK)
+    assert [tree.tolist() for tree in heights] == [[1, 2, 0], [2, 1, 0], [0]]
+    assert n_found == 1
+
+
+def test_parser_alone() -> None:
+    heights, n_found = parse_texts(TEXTS, TOKENS, PARSER)
+    assert [tree.tolist() for tree in heights] == [[2, 1, 0], [2, 1, 0], [0]]
+    assert n_found == 0

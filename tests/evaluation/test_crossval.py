@@ -248,7 +248,7 @@ def test_trees_come_from_a_parser_that_has_not_seen_the_texts(
 
     own = " ".join(f"(X {word})" for word in corpus.texts[1].split())
     bank = Treebank(parse_trees(f"(S {own}) (S (X quite) (A (X another) (X one)))"))
-    monkeypatch.setattr("adasent.data.parses.treebank", lambda: bank)
+    monkeypatch.setattr("adasent.data.span_parser.treebank", lambda: bank)
     monkeypatch.setattr(SpanParser, "fit", fit)
     tiny = {"vector_size": 8, "hidden_size": 4, "epochs": 1}
     records = [r for r, _ in cross_validate(corpus, tiny, system="mv-recnn", n_folds=2)]

@@ -188,12 +188,12 @@ def test_metrics_count_requests_and_texts(make_client: Callable[..., TestClient]
         answer = client.get("/metrics")
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     lines = answer.text.splitlines()
-    assert 'adasent_requests_total{path="/v1/predict",method="POST",status="200"} 1.0' in lines
-    assert 'adasent_requests_total{path="/v1/predict",method="POST",status="422"} 1.0' in lines
-    assert 'adasent_requests_total{path="other",method="GET",status="404"} 1.0' in lines
-    assert 'adasent_requests_total{path="other",method="other",status="404"} 1.0' in lines
+    assert 'adasent_requests_total{method="POST",path="/v1/predict",status="200"} 1.0' in lines
+    assert 'adasent_requests_total{method="POST",path="/v1/predict",status="422"} 1.0' in lines
+    assert 'adasent_requests_total{method="GET",path="other",status="404"} 1.0' in lines
+    assert 'adasent_requests_total{method="other",path="other",status="404"} 1.0' in lines
     assert 'adasent_texts_total{path="/v1/predict"} 2.0' in lines
-    assert 'adasent_batch_texts_bucket{le="2"} 1' in lines
+    assert 'adasent_batch_texts_bucket{le="2.0"} 1.0' in lines
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/static/app.js", "/v1/model", "/nowhere"])

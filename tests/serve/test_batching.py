@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adasent.serve.batching import Batcher
+from adasent.serve.batching import Batcher, FairQueue
 
 
 class Upper:
-    """A task that answers with capitals; ``!`` marks a text that fails, ``?`` an odd one."""
+    """Work that answers with capitals; ``!`` marks a text that fails, ``?`` an odd one."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -53,12 +53,12 @@ def play(scene: Callable[[Batcher], Awaitable[None]], **settings: Any) -> None:
     asyncio.run(whole())
 
 
-async def held(batcher: Batcher, task: Upper) -> asyncio.Task[list[str]]:
-    """Keep the quick lane busy with one text until ``task.free`` is set."""
-    task.free.clear()
-    first = asyncio.ensure_future(batcher.run(task, ["first"]))
+async def held(batcher: Batcher, work: Upper) -> asyncio.Task[list[str]]:
+    """Keep the quick lane busy with one text until ``work.free`` is set."""
+    work.free.clear()
+    first = asyncio.ensure_future(batcher.run(work, ["first"]))
     await asyncio.sleep(0)  # it is put into the queue
-    assert await asyncio.to_thread(task.taken.wait, 5)
+    assert await asyncio.to_thread(work.taken.wait, 5)
     return first
 
 
@@ -70,17 +70,17 @@ def test_results_come_in_the_order_of_the_texts() -> None:
 
 
 def test_what_waits_is_computed_together_and_in_turns() -> None:
-    task = Upper()
+    work = Upper()
     seen: list[int] = []
 
     async def scene(batcher: Batcher) -> None:
-        first = await held(batcher, task)
+        first = await held(batcher, work)
         others = [
-            asyncio.ensure_future(batcher.run(task, texts))
+            asyncio.ensure_future(batcher.run(work, texts))
             for texts in (["a1", "a2", "a3"], ["b1"], ["c1"])
         ]
         await asyncio.sleep(0)
-        task.free.set()
+        work.free.set()
         assert await asyncio.gather(first, *others) == [
             ["FIRST"],
             ["A1", "A2", "A3"],
@@ -89,29 +89,29 @@ def test_what_waits_is_computed_together_and_in_turns() -> None:
         ]
 
     play(scene, observe=lambda n_texts, seconds: seen.append(n_texts))
-    assert task.batches == [["first"], ["a1", "b1", "c1", "a2", "a3"]]
+    assert work.batches == [["first"], ["a1", "b1", "c1", "a2", "a3"]]
     assert seen == [1, 5]
 
 
 def test_a_batch_is_closed_at_its_cost() -> None:
-    task = Upper()
+    work = Upper()
 
     async def scene(batcher: Batcher) -> None:
-        await batcher.run(task, ["a=40", "b=40", "c=40", "d=40"])
+        await batcher.run(work, ["a=40", "b=40", "c=40", "d=40"])
 
     play(scene, batch_cost=80)
-    assert task.batches == [["a=40", "b=40"], ["c=40", "d=40"]]
+    assert work.batches == [["a=40", "b=40"], ["c=40", "d=40"]]
 
 
 def test_costly_texts_have_a_lane_of_their_own() -> None:
-    task = Upper()
+    work = Upper()
 
     async def scene(batcher: Batcher) -> None:
         slow = Upper()
         slow.free.clear()
         waiting = asyncio.ensure_future(batcher.run(slow, ["x=900", "y=900"]))
         for _ in range(3):  # answered while the slow one holds its lane
-            assert await batcher.run(task, ["a"]) == ["A"]
+            assert await batcher.run(work, ["a"]) == ["A"]
         assert not waiting.done()
         slow.free.set()
         assert await waiting == ["X=900", "Y=900"]
@@ -119,20 +119,20 @@ def test_costly_texts_have_a_lane_of_their_own() -> None:
         assert set(slow.threads) == {"adasent-slow"}
 
     play(scene, batch_cost=500)
-    assert set(task.threads) == {"adasent-quick"}
+    assert set(work.threads) == {"adasent-quick"}
 
 
 @pytest.mark.parametrize(("text", "error"), [("!", ZeroDivisionError), ("?", ValueError)])
 def test_an_error_is_told_to_the_one_who_asked_and_no_other(
     text: str, error: type[Exception]
 ) -> None:
-    task = Upper()
+    work = Upper()
 
     async def scene(batcher: Batcher) -> None:
-        first = await held(batcher, task)
-        good, bad = (asyncio.ensure_future(batcher.run(task, [t, t])) for t in ("a", text))
+        first = await held(batcher, work)
+        good, bad = (asyncio.ensure_future(batcher.run(work, [t, t])) for t in ("a", text))
         await asyncio.sleep(0)
-        task.free.set()
+        work.free.set()
         assert await first == ["FIRST"]
         assert await good == ["A", "A"]
         with pytest.raises(error):
@@ -143,35 +143,65 @@ def test_an_error_is_told_to_the_one_who_asked_and_no_other(
 
 
 def test_a_cancelled_request_is_not_computed() -> None:
-    task = Upper()
+    work = Upper()
 
     async def scene(batcher: Batcher) -> None:
-        first = await held(batcher, task)
-        gone = asyncio.ensure_future(batcher.run(task, ["gone"]))
+        first = await held(batcher, work)
+        gone = asyncio.ensure_future(batcher.run(work, ["gone"]))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
-        task.free.set()
+        work.free.set()
         await first
-        assert await batcher.run(task, ["next"]) == ["NEXT"]
+        assert await batcher.run(work, ["next"]) == ["NEXT"]
 
     play(scene)
-    assert [text for batch in task.batches for text in batch] == ["first", "next"]
+    assert [text for batch in work.batches for text in batch] == ["first", "next"]
 
 
 def test_who_waits_is_told_when_all_is_abandoned() -> None:
-    task = Upper()
+    work = Upper()
 
     async def scene(batcher: Batcher) -> None:
-        first = await held(batcher, task)
-        waiting = asyncio.ensure_future(batcher.run(task, ["waiting"]))
+        first = await held(batcher, work)
+        waiting = asyncio.ensure_future(batcher.run(work, ["waiting"]))
         await asyncio.sleep(0)
         batcher.abandon(RuntimeError("no more"))
         for each in (first, waiting):
             with pytest.raises(RuntimeError, match="no more"):
                 await each
         with pytest.raises(RuntimeError, match="no more"):
-            await batcher.run(task, ["too late"])
-        task.free.set()
+            await batcher.run(work, ["too late"])
+        work.free.set()
 
     play(scene)
+
+
+def drain(queue: FairQueue[str]) -> list[str]:
+    found = []
+    while queue:
+        found.append(queue.pop())
+    return found
+
+
+def test_one_item_a_turn_however_much_an_owner_has() -> None:
+    queue: FairQueue[str] = FairQueue()
+    queue.put("big", ["b1", "b2", "b3"])
+    queue.put("small", ["s1"])
+    queue.put("other", ["o1", "o2"])
+    assert drain(queue) == ["b1", "s1", "o1", "b2", "o2", "b3"]
+
+
+def test_an_owner_that_adds_keeps_its_turn_and_its_order() -> None:
+    queue: FairQueue[str] = FairQueue()
+    queue.put("a", ["a1"])
+    queue.put("b", ["b1"])
+    queue.put("a", ["a2"])
+    assert drain(queue) == ["a1", "b1", "a2"]
+
+
+def test_an_empty_queue() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert not queue
+    with pytest.raises(IndexError):
+        queue.pop()

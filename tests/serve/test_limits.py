@@ -1,11 +1,97 @@
-"""What is unanswered is counted and bounded."""
+"""What is unanswered is counted and bounded; bodies that are slow or end early are refused."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from starlette.requests import Request
 
 from adasent.errors import ConfigError
-from adasent.serve.limits import Gate, Limits, Refused
+from adasent.estimators.predictor import Predictor
+from adasent.serve.app import create_app
+from adasent.serve.limits import Gate, Limits, Refused, read_texts, texts_model
+
+SCOPE = {
+    "type": "http",
+    "method": "POST",
+    "path": "/v1/predict",
+    "query_string": b"",
+    "headers": [(b"content-type", b"application/json")],
+}
+
+
+def read(receive: Callable[[], Any], limits: Limits) -> list[str]:
+    async def whole() -> list[str]:
+        with Gate(limits).admit() as admission:
+            return await read_texts(Request(SCOPE, receive), texts_model(5, 50), limits, admission)
+
+    return asyncio.run(whole())
+
+
+def parts(*bodies: bytes) -> Callable[[], Any]:
+    """A client that sends a body in parts and then hangs up."""
+    messages = [{"type": "http.request", "body": body, "more_body": True} for body in bodies]
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+    return receive
+
+
+def test_a_body_may_come_in_parts() -> None:
+    async def receive() -> dict[str, Any]:
+        body = bodies.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(bodies)}
+
+    bodies = [b'{"texts"', b': ["caf\xc3', b'\xa9"]}']
+    assert read(receive, Limits()) == ["café"]
+
+
+def test_a_slow_body() -> None:
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        raise AssertionError("never reached")
+
+    with pytest.raises(Refused, match="the body did not arrive in 1 seconds") as refused:
+        read(receive, Limits(body_seconds=1))
+    assert refused.value.status == 408
+
+
+def test_a_body_that_ends_early() -> None:
+    with pytest.raises(Refused, match="the body ended early"):
+        read(parts(b'{"texts"'), Limits())
+
+
+def test_nothing_is_computed_for_a_client_that_is_gone(predictor: Predictor) -> None:
+    app = create_app(predictor)
+    service = app.state.service
+    statuses: list[int] = []
+
+    async def never(work: object, texts: object) -> None:
+        await asyncio.sleep(60)
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        statuses.append(message.get("status", 0))
+
+    messages = [
+        {"type": "http.request", "body": b'{"texts": ["a"]}', "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+    service.batcher.run = never
+
+    async def whole() -> None:
+        async with asyncio.timeout(10):
+            await app(SCOPE, receive, send)
+
+    asyncio.run(whole())
+    assert statuses[0] == 499
+    assert service.gate.n_requests == 0
 
 
 def test_requests_are_bounded_and_counted_back() -> None:

@@ -1,45 +1,66 @@
-"""The text format of Prometheus."""
+"""What a scraper of ``/metrics`` reads."""
 
 from __future__ import annotations
 
-from adasent.serve.metrics import Counter, Gauge, Histogram, Metrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from adasent.serve.metrics import Metrics
 
 
-def test_counter_with_labels_that_need_escaping() -> None:
-    counter = Counter("n_total", "How many.", ("path",))
-    counter.add(1, 'a"b\\c\nd')
-    counter.add(2, 'a"b\\c\nd')
-    assert list(counter.lines()) == [
-        "# HELP n_total How many.",
-        "# TYPE n_total counter",
-        'n_total{path="a\\"b\\\\c\\nd"} 3.0',
-    ]
+def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Every sample by its name and labels."""
+    return {
+        (one.name, tuple(sorted(one.labels.items()))): one.value
+        for family in text_string_to_metric_families(metrics.render().decode())
+        for one in family.samples
+    }
 
 
-def test_gauge_is_read_when_asked() -> None:
-    values = [1.0, 2.0]
-    gauge = Gauge("now", "Now.", values.pop)
-    assert list(gauge.lines())[-1] == "now 2.0"
-    assert list(gauge.lines())[-1] == "now 1.0"
-
-
-def test_histogram_is_cumulative_and_includes_its_bounds() -> None:
-    histogram = Histogram("s", "Seconds.", [1, 2.5], ("path",))
-    for value in (0.5, 1, 2, 9):
-        histogram.observe(value, "/")
-    assert list(histogram.lines())[2:] == [
-        's_bucket{path="/",le="1"} 2',
-        's_bucket{path="/",le="2.5"} 3',
-        's_bucket{path="/",le="+Inf"} 4',
-        's_sum{path="/"} 12.5',
-        's_count{path="/"} 4',
-    ]
-
-
-def test_all_metrics_render() -> None:
+def test_names_and_labels() -> None:
     metrics = Metrics(pending=lambda: 3)
+    metrics.requests.labels("/", "GET", "200").inc()
+    metrics.seconds.labels("/").observe(0.01)
+    metrics.texts.labels("/v1/predict").inc(4)
     metrics.batch(4, 0.01)
-    text = metrics.render()
-    assert "adasent_pending_requests 3\n" in text
-    assert 'adasent_batch_texts_bucket{le="4"} 1\n' in text
-    assert "adasent_batch_seconds_sum 0.01\n" in text
+    found = samples(metrics)
+    assert {(name, tuple(key for key, _ in labels)) for name, labels in found} == {
+        ("adasent_requests_total", ("method", "path", "status")),
+        ("adasent_request_seconds_bucket", ("le", "path")),
+        ("adasent_request_seconds_sum", ("path",)),
+        ("adasent_request_seconds_count", ("path",)),
+        ("adasent_texts_total", ("path",)),
+        ("adasent_batch_texts_bucket", ("le",)),
+        ("adasent_batch_texts_sum", ()),
+        ("adasent_batch_texts_count", ()),
+        ("adasent_batch_seconds_bucket", ("le",)),
+        ("adasent_batch_seconds_sum", ()),
+        ("adasent_batch_seconds_count", ()),
+        ("adasent_pending_requests", ()),
+    }
+    assert found["adasent_texts_total", (("path", "/v1/predict"),)] == 4
+    assert found["adasent_pending_requests", ()] == 3
+
+
+def test_buckets_are_cumulative_and_include_their_bounds() -> None:
+    metrics = Metrics(pending=lambda: 0)
+    for n_texts in (1, 2, 3, 500):
+        metrics.batch(n_texts, 0.004 * n_texts)
+    found = samples(metrics)
+    sizes = {
+        float(labels[0][1]): value
+        for (name, labels), value in found.items()
+        if name == "adasent_batch_texts_bucket"
+    }
+    assert list(sizes) == [*(2**i for i in range(9)), float("inf")]
+    assert [sizes[bound] for bound in (1, 2, 4, 256, float("inf"))] == [1, 2, 3, 3, 4]
+    bounds = [labels[0][1] for name, labels in found if name == "adasent_batch_seconds_bucket"]
+    assert bounds[:4] == ["0.001", "0.002", "0.004", "0.008"]
+    assert bounds[-2:] == ["8.192", "+Inf"]
+
+
+def test_two_services_do_not_share_their_counts() -> None:
+    first, second = Metrics(pending=lambda: 1), Metrics(pending=lambda: 2)
+    first.batch(4, 0.01)
+    assert samples(first)["adasent_batch_texts_count", ()] == 1
+    assert samples(second)["adasent_batch_texts_count", ()] == 0
+    assert samples(second)["adasent_pending_requests", ()] == 2

@@ -62,7 +62,7 @@ def test_accepted_requests_are_answered_when_it_stops(
 def test_what_cannot_be_answered_in_time_is_told(
     make_running: Callable[..., Any], held_up: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "GRACE", 0.1)
+    monkeypatch.setattr(server, "COMPUTING_SECONDS", 0.1)
     running = make_running()
     gate = running.server._service.gate
     with ThreadPoolExecutor(3) as pool:

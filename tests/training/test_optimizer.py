@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adasent.training.optimizer import OPTIMIZERS
-from adasent.training.rows import sum_rows
+from adasent.training.optimizer import OPTIMIZERS, sum_rows
 
 N_MODELS, N_WEIGHTS, N_WORDS, SIZE = 3, 7, 9, 4
 RATES = torch.tensor([0.1, 0.02, 0.5], dtype=torch.float64)

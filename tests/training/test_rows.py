@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adasent.text.vocabulary import PAD_ID
-from adasent.training.rows import AdagradStep, AdamStep, TorchRows, sum_rows
+from adasent.training.optimizer import AdagradStep, AdamStep, TorchRows, sum_rows
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 if DEVICE.type == "cpu":

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from adasent.errors import AdaSentError, ConfigError
+from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 from adasent.training import loop
@@ -234,6 +235,21 @@ def test_few_shapes_where_steps_are_recorded() -> None:
     steps = stack.upload(plan)
     assert steps.sizes == [50, 50, 32, 2, 1]
     assert steps.widths == [4, 24, 64, 96, 2016]
+
+
+def test_every_lookup_finds_the_same_vectors() -> None:
+    """In torch, in a stack of tables, and in numpy from what is saved."""
+    run = replace(make_runs()[0], model=make_runs()[0].model.float())
+    embedding = run.model.embedding
+    n_words = len(embedding.trained) + len(embedding.fixed)
+    every = Examples([np.arange(n_words)], np.eye(2, dtype=np.float32)[:1], np.ones(1, np.float32))
+    stack = Stack([replace(run, validation=every)], CPU)
+    table = WordTable.wide(embedding.trained.detach().numpy(), embedding.fixed.numpy())
+    ids = torch.arange(n_words)
+    expected = torch.cat([embedding.trained.detach(), embedding.fixed])
+    assert torch.equal(embedding(ids), expected)
+    assert torch.equal(stack._vectors(ids[None, None])[0, 0], expected)
+    np.testing.assert_array_equal(table.rows(ids.numpy()), expected)
 
 
 def test_kind_ignores_the_words() -> None:

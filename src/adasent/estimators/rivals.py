@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from adasent.data.parses import parse_texts, treebank_parser
-from adasent.data.span_parser import N_ROWS, SpanParser
+from adasent.data.span_parser import N_ROWS, SpanParser, parse_texts, treebank_parser
 from adasent.errors import ConfigError, nearest
 from adasent.estimators.neural import NeuralClassifier, network_settings
 from adasent.estimators.registry import SYSTEMS, SystemEntry

@@ -170,8 +170,7 @@ def _inputs(
 
 def _parser(corpus: Corpus, tokenizer: str | Tokenizer) -> SpanParser:
     """A parser that has seen none of the texts: how well it knows a text may tell its label."""
-    from adasent.data.parses import treebank
-    from adasent.data.span_parser import SpanParser
+    from adasent.data.span_parser import SpanParser, treebank
 
     others = treebank().without(corpus.texts)
     return SpanParser.fit(others.examples(get_tokenizer(tokenizer)))

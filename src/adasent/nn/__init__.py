@@ -1,11 +1,9 @@
 """The stages of the network, in the order a sentence meets them."""
 
-from adasent.nn.classifier import LevelClassifier
 from adasent.nn.composition import GatedComposition
-from adasent.nn.consensus import consensus
 from adasent.nn.dropout import Noise, keyed_dropout
-from adasent.nn.embedding import Projection, WordEmbedding
-from adasent.nn.gating import LevelGate
+from adasent.nn.embedding import Projection, WordEmbedding, apply_linear
+from adasent.nn.levels import LevelClassifier, LevelGate, consensus
 
 __all__ = [
     "GatedComposition",
@@ -14,6 +12,7 @@ __all__ = [
     "Noise",
     "Projection",
     "WordEmbedding",
+    "apply_linear",
     "consensus",
     "keyed_dropout",
 ]

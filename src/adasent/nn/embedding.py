@@ -1,4 +1,8 @@
-"""Ids -> word vectors -> first level of the pyramid: h^0 = U x and h^1 = U' h^0."""
+"""Word vectors of ids, and from them the first level of the pyramid: h^0 = U x and h^1 = U' h^0.
+
+Training and prediction look words up in the same table but not by the same code; the docstring of
+:class:`WordEmbedding` says why.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from adasent.nn.linear import apply_linear
 from adasent.text.vocabulary import UNK_ID
 
 
@@ -15,6 +18,13 @@ class WordEmbedding(nn.Module):
 
     Words seen in training are a parameter. Words known only from the pre-trained vectors cannot
     occur in training, so they are a buffer: no gradient, no optimiser state, no cost.
+
+    This is the lookup of a network in torch. Two others stand beside it, each for a reason:
+    prediction (:meth:`adasent.saving.word_table.WordTable.rows`) needs no torch, reads a packed
+    table (half precision, eight bits) and takes each distinct word once; training
+    (:class:`adasent.training.stacked.Stack`) looks up in the tables of many models at once, every
+    occurrence by itself because each has a gradient, and holds no fixed word but those of
+    validation. A test in ``tests/training`` holds them together.
     """
 
     fixed: Tensor
@@ -51,3 +61,13 @@ class Projection(nn.Linear):
     def forward(self, vectors: Tensor) -> Tensor:
         """(..., d) -> (..., D)."""
         return apply_linear(self, vectors)
+
+
+def apply_linear(layer: nn.Linear, x: Tensor) -> Tensor:
+    """(..., n) -> (..., m).
+
+    The leading axes are made one first: where vmap brings a weight for each model, torch would
+    otherwise repeat it for each sentence and multiply sentence by sentence.
+    """
+    rows = x.reshape(-1, x.shape[-1])
+    return F.linear(rows, layer.weight, layer.bias).reshape(*x.shape[:-1], layer.out_features)

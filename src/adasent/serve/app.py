@@ -1,4 +1,4 @@
-"""A predictor in, the service out: an ASGI application with the page, the API and its metrics."""
+"""Makes an ASGI application of a predictor: the page, the API and its metrics."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from starlette.exceptions import HTTPException
 
 from adasent.estimators.predictor import Predictor
 from adasent.serve import schemas
-from adasent.serve.batching import Batcher, Task
-from adasent.serve.instrument import Instrument
-from adasent.serve.limits import Gate, Limits, Refused
-from adasent.serve.metrics import CONTENT_TYPE, Metrics
-from adasent.serve.requests import read_texts, texts_model
-from adasent.serve.tasks import Explain, Predict
+from adasent.serve.batching import Batcher, Work
+from adasent.serve.limits import Gate, Limits, Refused, read_texts, texts_model
+from adasent.serve.metrics import CONTENT_TYPE, Instrument, Metrics
+from adasent.serve.work import Explain, Predict
 from adasent.version import __version__
 
 STATIC = Path(__file__).parent / "static"
@@ -94,11 +92,11 @@ class Service:
         value = f'{{"explanations": [{", ".join(results)}]}}'
         return Response(value, media_type="application/json")
 
-    async def _answer(self, request: Request, schema: type[BaseModel], task: Task) -> list[Any]:
+    async def _answer(self, request: Request, schema: type[BaseModel], work: Work) -> list[Any]:
         with self.gate.admit() as admission:
             texts = await read_texts(request, schema, self.limits, admission)
-            results = await _while_connected(request, self.batcher.run(task, texts))
-        self.metrics.texts.add(len(texts), request.url.path)
+            results = await _while_connected(request, self.batcher.run(work, texts))
+        self.metrics.texts.labels(request.url.path).inc(len(texts))
         return results
 
     async def model(self) -> schemas.Model:

@@ -1,4 +1,4 @@
-"""Texts of concurrent requests in, results out: computed together, in turns, in worker threads.
+"""Computes the texts of concurrent requests together, in turns, in worker threads.
 
 No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
 closed at a cost, so that none takes long, and each waiting request adds one text a turn, so that a
@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from threading import Condition, Thread
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from adasent.serve.fair import FairQueue
+Queued = TypeVar("Queued")
 
 #: Cost at which a batch is closed, in squared words: 60 sentences of 22 words, some hundredth of a
 #: second. A text that costs more alone, from about 170 words on, is for the slow lane.
 BATCH_COST = 30_000
 
 
-class Task(Protocol):
+class Work(Protocol):
     """What is done with a text, in two steps, both in a worker thread."""
 
     def prepare(self, text: str) -> tuple[Any, int]:
@@ -39,7 +40,7 @@ class Observer(Protocol):
 
 
 class Batcher:
-    """Runs the tasks of requests in two threads.
+    """Does the work of requests in two threads.
 
     Used from one event loop; only the computing itself is done elsewhere.
 
@@ -67,20 +68,20 @@ class Batcher:
         """Whether all threads run."""
         return all(lane.is_alive() for lane in self._lanes)
 
-    async def run(self, task: Task, texts: Sequence[str]) -> list[Any]:
-        """The result of a task for each text; cancelling it drops what is not yet computed.
+    async def run(self, work: Work, texts: Sequence[str]) -> list[Any]:
+        """The result of the work for each text; cancelling it drops what is not yet computed.
 
         Raises
         ------
         Exception
-            What the task raised for one of the texts, or what :meth:`abandon` was given.
+            What the work raised for one of the texts, or what :meth:`abandon` was given.
         """
         if self._given_up is not None:  # it was accepted before, but its body came too late
             raise self._given_up
         job = _Job(self._loop.create_future(), len(texts))
         self._jobs.add(job)
         job.done.add_done_callback(lambda _: self._jobs.discard(job))
-        self._lanes[0].put(job, [_Item(job, i, task, text) for i, text in enumerate(texts)])
+        self._lanes[0].put(job, [_Item(job, i, work, text) for i, text in enumerate(texts)])
         await job.done
         return job.results
 
@@ -134,17 +135,17 @@ class _Job:
 class _Item:
     """A text of a job, on its way."""
 
-    def __init__(self, job: _Job, index: int, task: Task, text: str) -> None:
+    def __init__(self, job: _Job, index: int, work: Work, text: str) -> None:
         self.job = job
         self.index = index
-        self.task = task
+        self.work = work
         self.text = text
         self.prepared: Any = None
         self.cost = 0  # not known until prepared
 
     def prepare(self) -> None:
         if not self.cost:
-            self.prepared, cost = self.task.prepare(self.text)
+            self.prepared, cost = self.work.prepare(self.text)
             # Reading a text takes time too, about as long for a character as for a squared word.
             self.cost = cost + len(self.text) + 1
 
@@ -222,17 +223,47 @@ class _Lane(Thread):
 def _compute(batch: Sequence[_Item]) -> list[Any]:
     """A result or an exception for each text."""
     outcomes: dict[_Item, Any] = {}
-    for task in dict.fromkeys(item.task for item in batch):
-        items = [item for item in batch if item.task is task]
-        outcomes.update(zip(items, _attempt(task, items), strict=True))
+    for work in dict.fromkeys(item.work for item in batch):
+        items = [item for item in batch if item.work is work]
+        outcomes.update(zip(items, _attempt(work, items), strict=True))
     return [outcomes[item] for item in batch]
 
 
-def _attempt(task: Task, items: Sequence[_Item]) -> Sequence[Any]:
+def _attempt(work: Work, items: Sequence[_Item]) -> Sequence[Any]:
     try:
-        return task.run([item.prepared for item in items])
+        return work.run([item.prepared for item in items])
     except Exception as error:
         if len(items) == 1:
             return [error]
         # One text must not fail those of others that happened to come at the same time.
-        return [outcome for item in items for outcome in _attempt(task, [item])]
+        return [outcome for item in items for outcome in _attempt(work, [item])]
+
+
+class FairQueue(Generic[Queued]):
+    """First come, first served, but one item a turn: who has more goes to the end again."""
+
+    def __init__(self) -> None:
+        self._turns: deque[Hashable] = deque()
+        self._items: dict[Hashable, deque[Queued]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._turns)
+
+    def put(self, owner: Hashable, items: Iterable[Queued]) -> None:
+        """Add items; an owner that waits already keeps its turn."""
+        waiting = self._items.get(owner)
+        if waiting is None:
+            waiting = self._items[owner] = deque()
+            self._turns.append(owner)
+        waiting.extend(items)
+
+    def pop(self) -> Queued:
+        """The next item; raises IndexError if there is none."""
+        owner = self._turns.popleft()
+        waiting = self._items[owner]
+        item = waiting.popleft()
+        if waiting:
+            self._turns.append(owner)
+        else:
+            del self._items[owner]
+        return item

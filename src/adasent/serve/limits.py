@@ -1,12 +1,22 @@
-"""How much the service takes on: sizes of a request, and of all unanswered requests together."""
+"""What the service accepts: the size of a request and of all unanswered ones, and its texts.
+
+Whatever is not accepted is refused with a status and one line that says what is wrong.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from starlette.requests import ClientDisconnect, Request
 
 from adasent.checks import check_range
+
+_EXPECTED = 'expected {"texts": ["...", ...]}'
 
 
 class Refused(Exception):
@@ -106,3 +116,96 @@ class Admission:
 
 def _busy(what: str) -> Refused:
     return Refused(503, f"the service is busy: {what}; try again in a second", retry_after=1)
+
+
+def texts_model(max_texts: int, max_chars: int) -> type[BaseModel]:
+    """The schema of a body: ``{"texts": [...]}`` within these limits."""
+    text = Annotated[str, StringConstraints(max_length=max_chars, pattern=r"\S")]
+    texts = Annotated[list[text], Field(min_length=1, max_length=max_texts)]
+    return create_model("Texts", __config__=ConfigDict(extra="forbid"), texts=(texts, ...))
+
+
+async def read_texts(
+    request: Request, schema: type[BaseModel], limits: Limits, admission: Admission
+) -> list[str]:
+    """The texts of a request.
+
+    Raises
+    ------
+    Refused
+        If the body is too large, too slow, not JSON, or not what the schema says.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        # Also keeps pages of other sites from using the service: browsers ask before such requests.
+        raise Refused(415, "expected the header Content-Type: application/json")
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            body = await _read(request, limits, admission)
+    except TimeoutError:
+        raise Refused(408, f"the body did not arrive in {limits.body_seconds} seconds") from None
+    except ClientDisconnect:
+        raise Refused(400, "the body ended early") from None
+    return parse_texts(body, schema)
+
+
+async def _read(request: Request, limits: Limits, admission: Admission) -> bytes:
+    """The body. One that is too large is read to its end and forgotten.
+
+    A client that is still sending when the connection is closed would not see the reason.
+    """
+    parts: list[bytes] = []
+    refusal: Refused | None = None
+    async for part in request.stream():
+        if refusal is not None:
+            continue
+        try:
+            if admission.n_bytes + len(part) > limits.max_body_bytes:
+                raise Refused(413, f"expected a body of at most {limits.max_body_bytes:,} bytes")
+            admission.take(len(part))
+            parts.append(part)
+        except Refused as error:
+            refusal = error
+            parts.clear()
+    if refusal is not None:
+        raise refusal
+    return b"".join(parts)
+
+
+def parse_texts(body: bytes, schema: type[BaseModel]) -> list[str]:
+    """The texts of a body."""
+    if not body.strip():
+        raise Refused(400, f"the body is empty; {_EXPECTED}")
+    try:
+        texts: list[str] = schema.model_validate_json(body.decode()).texts  # type: ignore[attr-defined]
+    except UnicodeDecodeError as error:
+        raise Refused(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
+    except ValidationError as error:
+        raise _refusal(error) from None
+    return texts
+
+
+def _refusal(error: ValidationError) -> Refused:
+    """The first thing that is wrong, as a status and one line."""
+    first: Any = error.errors(include_url=False, include_input=False)[0]
+    kind, context = first["type"], first.get("ctx", {})
+    position = f"texts[{first['loc'][1]}]" if len(first["loc"]) > 1 else "texts"
+    match kind:
+        case "json_invalid":
+            return Refused(400, f"the body is not JSON: {context['error']}")
+        case "too_long":
+            return Refused(
+                413, f"expected at most {context['max_length']} texts; send several requests"
+            )
+        case "string_too_long":
+            return Refused(413, f"{position}: expected at most {context['max_length']} characters")
+        case "too_short":
+            return Refused(422, "expected at least one text, got none")
+        case "string_pattern_mismatch":
+            return Refused(422, f"{position} is blank; expected a text")
+        case "string_type" | "string_unicode":
+            return Refused(422, f"{position}: expected a string")
+        case "extra_forbidden":
+            return Refused(422, f"unknown field {first['loc'][0][:50]!r}; {_EXPECTED}")
+        case _:
+            return Refused(422, _EXPECTED)

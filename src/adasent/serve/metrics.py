@@ -1,115 +1,40 @@
-"""Counts and times of the service, written as Prometheus reads them (text format 0.0.4)."""
+"""What the service counts and times, for Prometheus, and the middleware that sees every request."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+import time
+from collections.abc import Callable, Iterator
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Prometheus' text format; our names are plain, so this oldest version of it says everything.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+#: Upper bounds of the buckets: a millisecond to 8 seconds, and 1 to 256 texts.
+_SECONDS = [round(0.001 * 2**i, 3) for i in range(14)]
+_TEXTS = [2**i for i in range(9)]
 
-Labels = tuple[str, ...]
-Sample = tuple[str, list[tuple[str, str]], float]  # suffix of the name, labels, value
-
-
-class Metric:
-    """A named series for each combination of labels."""
-
-    kind = "untyped"
-
-    def __init__(self, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        self.name = name
-        self.text = text
-        self.labels = tuple(labels)
-
-    def lines(self) -> Iterator[str]:
-        """The metric as Prometheus reads it."""
-        yield f"# HELP {self.name} {self.text}"
-        yield f"# TYPE {self.name} {self.kind}"
-        for suffix, labels, value in self.samples():
-            inside = ",".join(f'{key}="{_escape(text)}"' for key, text in labels)
-            braced = f"{{{inside}}}" if inside else ""
-            yield f"{self.name}{suffix}{braced} {value!r}"
-
-    def samples(self) -> Iterator[Sample]:
-        """A sample for each series."""
-        raise NotImplementedError
-
-    def _named(self, values: Labels) -> list[tuple[str, str]]:
-        return list(zip(self.labels, values, strict=True))
-
-
-class Counter(Metric):
-    """A number that only grows."""
-
-    kind = "counter"
-
-    def __init__(self, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, text, labels)
-        self._values: dict[Labels, float] = defaultdict(float)
-
-    def add(self, amount: float, *labels: str) -> None:
-        """Count."""
-        self._values[labels] += amount
-
-    def samples(self) -> Iterator[Sample]:
-        """One series for each combination of labels met so far."""
-        for labels, value in sorted(self._values.items()):
-            yield "", self._named(labels), value
-
-
-class Gauge(Metric):
-    """A number that is looked up when it is asked for."""
-
-    kind = "gauge"
-
-    def __init__(self, name: str, text: str, read: Callable[[], float]) -> None:
-        super().__init__(name, text)
-        self._read = read
-
-    def samples(self) -> Iterator[Sample]:
-        """The present value."""
-        yield "", [], self._read()
-
-
-class Histogram(Metric):
-    """How many values were at most this large.
-
-    Parameters
-    ----------
-    bounds
-        Upper bounds of the buckets, growing.
-    """
-
-    kind = "histogram"
-
-    def __init__(
-        self, name: str, text: str, bounds: Sequence[float], labels: Sequence[str] = ()
-    ) -> None:
-        super().__init__(name, text, labels)
-        self.bounds = list(bounds)
-        self._counts: dict[Labels, list[int]] = defaultdict(lambda: [0] * (len(self.bounds) + 1))
-        self._sums: dict[Labels, float] = defaultdict(float)
-
-    def observe(self, value: float, *labels: str) -> None:
-        """Count a value."""
-        self._counts[labels][bisect_left(self.bounds, value)] += 1
-        self._sums[labels] += value
-
-    def samples(self) -> Iterator[Sample]:
-        """Cumulative buckets, sum and count."""
-        bounds = [*(f"{bound:g}" for bound in self.bounds), "+Inf"]
-        for labels, counts in sorted(self._counts.items()):
-            named = self._named(labels)
-            for bound, total in zip(bounds, accumulate(counts), strict=True):
-                yield "_bucket", [*named, ("le", bound)], total
-            yield "_sum", named, self._sums[labels]
-            yield "_count", named, sum(counts)
+#: Nothing from elsewhere, nothing inline: what a text holds can never run.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+_PATHS = frozenset(
+    {"/", "/docs", "/openapi.json", "/metrics", "/healthz"}
+    | {"/v1/predict", "/v1/explain", "/v1/model"}
+)
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
 
 class Metrics:
-    """All that the service counts.
+    """All that one application counts; two of them in a process do not mix.
 
     Parameters
     ----------
@@ -118,28 +43,86 @@ class Metrics:
     """
 
     def __init__(self, pending: Callable[[], float]) -> None:
-        seconds = [0.001 * 2**i for i in range(14)]  # a millisecond to 8 seconds
-        sizes = [float(2**i) for i in range(9)]
+        own = self._registry = _Registry()
         self.requests = Counter(
-            "adasent_requests_total", "Answered requests.", ("path", "method", "status")
+            "adasent_requests_total",
+            "Answered requests.",
+            ("path", "method", "status"),
+            registry=own,
         )
         self.seconds = Histogram(
-            "adasent_request_seconds", "Time to the answer.", seconds, ("path",)
+            "adasent_request_seconds",
+            "Time to the answer.",
+            ("path",),
+            buckets=_SECONDS,
+            registry=own,
         )
-        self.texts = Counter("adasent_texts_total", "Texts computed.", ("path",))
-        self.batch_texts = Histogram("adasent_batch_texts", "Texts of a batch.", sizes)
-        self.batch_seconds = Histogram("adasent_batch_seconds", "Time of a batch.", seconds)
-        self.pending = Gauge("adasent_pending_requests", "Unanswered requests.", pending)
+        self.texts = Counter("adasent_texts_total", "Texts computed.", ("path",), registry=own)
+        self.batch_texts = Histogram(
+            "adasent_batch_texts", "Texts of a batch.", buckets=_TEXTS, registry=own
+        )
+        self.batch_seconds = Histogram(
+            "adasent_batch_seconds", "Time of a batch.", buckets=_SECONDS, registry=own
+        )
+        gauge = Gauge("adasent_pending_requests", "Unanswered requests.", registry=own)
+        gauge.set_function(pending)
 
     def batch(self, n_texts: int, seconds: float) -> None:
         """Count a batch."""
         self.batch_texts.observe(n_texts)
         self.batch_seconds.observe(seconds)
 
-    def render(self) -> str:
+    def render(self) -> bytes:
         """Everything, in the text format."""
-        return "".join(f"{line}\n" for metric in vars(self).values() for line in metric.lines())
+        return generate_latest(self._registry)
 
 
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+class _Registry(CollectorRegistry):
+    """Leaves out when each series began: a series of its own, of use to nobody here."""
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in super().collect():
+            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
+            yield metric
+
+
+class Instrument:
+    """ASGI middleware that counts and times requests, and adds the headers that all answers have.
+
+    Parameters
+    ----------
+    stopping
+        Whether connections are to be closed after the answer.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Callable[[], bool]) -> None:
+        self.app = app
+        self.metrics = metrics
+        self.stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start = time.perf_counter()
+        status = 500
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if self.stopping():  # or the client would send its next request into the void
+                    headers["Connection"] = "close"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_headers)
+        finally:
+            # Labels from a fixed set: a client must not be able to fill the memory with them.
+            path = scope["path"] if scope["path"] in _PATHS else "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self.metrics.requests.labels(path, method, str(status)).inc()
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - start)

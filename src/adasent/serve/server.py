@@ -14,12 +14,12 @@ from adasent.estimators.predictor import Predictor
 from adasent.runtime.threads import blas_threads
 from adasent.serve.app import Service, Stopping, create_app
 from adasent.serve.limits import Limits
-from adasent.serve.tasks import warm_up
+from adasent.serve.work import warm_up
 
 #: Seconds for computing what is accepted, once told to stop; the rest is refused. And seconds more
 #: for clients to read their answers.
-GRACE = 10
-LAST = 5
+COMPUTING_SECONDS = 10
+READING_SECONDS = 5
 
 
 class Server(uvicorn.Server):
@@ -33,7 +33,7 @@ class Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                timeout_graceful_shutdown=GRACE + LAST,
+                timeout_graceful_shutdown=COMPUTING_SECONDS + READING_SECONDS,
             )
         )
 
@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
         """Stop listening; wait for answers on their way."""
         self._service.stopping = True
         loop = asyncio.get_running_loop()
-        patience = loop.call_later(GRACE, self._service.batcher.abandon, Stopping())
+        patience = loop.call_later(COMPUTING_SECONDS, self._service.batcher.abandon, Stopping())
         await super().shutdown(sockets)
         patience.cancel()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_packed_sequence
 
@@ -20,6 +21,7 @@ from adasent.nn.dropout import VECTORS
 from adasent.pyramid.weights import Pyramid
 from adasent.systems.base import System, exists
 from adasent.systems.config import AdaSentConfig
+from adasent.systems.gradient_flow import gradient_flow
 
 
 class AdaSentOutput(NamedTuple):
@@ -100,3 +102,12 @@ class AdaSent(System):
         """||W_L||_F^2 + ||W_R||_F^2."""
         composition = self.composition
         return composition.compose_left.square().sum() + composition.compose_right.square().sum()
+
+    def diagnostics(self, ids: Tensor, lengths: Tensor, targets: Tensor) -> dict[str, Any]:
+        """``gradient_flow``: does the error reach the words? Without dropout."""
+        with torch.enable_grad():
+            output = self.classify(self.embedding(ids).detach(), lengths, keep_units=True)
+            assert output.pyramid is not None
+            loss = -(targets * output.log_probs).sum()
+            flow = gradient_flow(output.pyramid, loss, lengths)
+        return {"gradient_flow": flow.to_dict()}

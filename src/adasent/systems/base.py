@@ -69,6 +69,10 @@ class System(nn.Module):
         """What the penalty's weight multiplies; nothing here."""
         return torch.zeros((), device=self.embedding.trained.device)
 
+    def diagnostics(self, ids: Tensor, lengths: Tensor, targets: Tensor) -> dict[str, Any]:
+        """Columns to add to an epoch's row of the history, measured on a few texts; none here."""
+        return {}
+
 
 def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
     """(B,) negative log-likelihood of target distributions (B, C)."""

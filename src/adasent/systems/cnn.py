@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from adasent.checks import check_flag, check_range
 from adasent.nn import Noise, keyed_dropout
 from adasent.nn.dropout import HIDDEN
-from adasent.nn.linear import apply_linear
+from adasent.nn.embedding import apply_linear
 from adasent.systems.base import System, SystemConfig, SystemOutput, take_words
 
 

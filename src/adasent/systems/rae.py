@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from adasent.checks import check_range
 from adasent.nn import LevelClassifier, Noise, Projection
-from adasent.nn.linear import apply_linear
+from adasent.nn.embedding import apply_linear
 from adasent.systems.base import System, SystemConfig, classify_sentences, exists, take_words
 from adasent.systems.trees import put, take, take_children, tree_levels, with_spare_place
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from adasent.checks import check_range
 from adasent.nn import LevelClassifier, Noise
-from adasent.nn.linear import apply_linear
+from adasent.nn.embedding import apply_linear
 from adasent.systems.base import (
     System,
     SystemConfig,

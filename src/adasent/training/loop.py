@@ -1,4 +1,4 @@
-"""The epoch loop: fresh networks and examples in, trained networks and their histories out.
+"""The epoch loop: trains fresh networks on examples and keeps the history of each.
 
 One run or many, it is the same loop over a :class:`~adasent.training.stacked.Stack`. All randomness
 of epoch e of a run comes from (seed, e), so a run that resumes after epoch e needs the weights and
@@ -16,13 +16,10 @@ import torch
 from torch import Tensor
 
 from adasent.errors import AdaSentError, ConfigError
-from adasent.systems.adasent import AdaSent
-from adasent.training.callbacks import Callback
+from adasent.training.callbacks import Callback, Interrupt
 from adasent.training.checkpoint import Checkpoint, TrainingState
 from adasent.training.examples import Examples
-from adasent.training.gradient_flow import flow_sample, gradient_flow
 from adasent.training.history import History
-from adasent.training.interrupt import Interrupt
 from adasent.training.run import Run
 from adasent.training.schedule import EpochOrder, epoch_order, training_plan
 from adasent.training.stacked import Stack
@@ -67,8 +64,8 @@ def train(
     """
     _check(runs, checkpoint)
     members = [_Member(run) for run in runs]
-    if len(runs) == 1 and isinstance(runs[0].model, AdaSent):
-        members[0].flow_sample = flow_sample(runs[0].training, runs[0].seed)
+    if len(runs) == 1:
+        members[0].sample = runs[0].training.sample(runs[0].seed)
     stack = Stack(runs, device or default_device(), cuda_graph=cuda_graph)
     state = checkpoint.read() if checkpoint else None
     if state is not None:
@@ -86,7 +83,7 @@ def train(
                 present = _take_out_finished(stack, present)
                 if not present:
                     break
-                _run_epoch(stack, present, epoch, [*callbacks, _Asks(interrupt)], checkpoint)
+                _run_epoch(stack, present, epoch, [*callbacks, interrupt], checkpoint)
     except KeyboardInterrupt:
         unfinished = [member for member in members if not member.finished]
         if any(member.history.best_epoch is None for member in unfinished):
@@ -101,16 +98,6 @@ def train(
     return [member.history for member in members]
 
 
-class _Asks(Callback):
-    """Lets Ctrl-C through after a step."""
-
-    def __init__(self, interrupt: Interrupt) -> None:
-        self.interrupt = interrupt
-
-    def on_batch_end(self, epoch: int, n_done: int, loss: float | None) -> None:
-        self.interrupt.check()
-
-
 class _Member:
     """A run on its way: what it will do next, and what it has reached."""
 
@@ -120,13 +107,7 @@ class _Member:
         self.history = History()
         self.best: dict[str, Tensor] = {}
         self.order = self.order_of(0)
-        self.flow_sample: Examples | None = None
-
-    def flow(self) -> dict[str, Any]:
-        """Gradient flow of the network as it is."""
-        assert isinstance(self.run.model, AdaSent)
-        assert self.flow_sample is not None
-        return gradient_flow(self.run.model, self.flow_sample).to_dict()
+        self.sample: Examples | None = None  # to diagnose the network on
 
     def resume(self, state: TrainingState) -> None:
         self.history, self.best = state.history, state.best
@@ -220,9 +201,10 @@ def _run_epoch(
             "examples_per_second": n_examples / seconds,
         }
         now = stack.snapshot(k)
-        if member.flow_sample is not None:
+        if member.sample is not None:
             stack.write(member.run.model, now)
-            row["gradient_flow"] = member.flow()
+            ids, lengths, targets, _ = member.sample.tensors()
+            row |= member.run.model.diagnostics(ids, lengths, targets)
         is_best = member.add_row(row)
         if is_best:
             member.best = now

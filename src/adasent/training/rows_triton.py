@@ -3,7 +3,7 @@
 
 Occurrences are sorted by word, so that those of a word lie side by side. Its first one, the head,
 does all the work for it: no two programs write the same row, and the order of every sum is fixed.
-The definition is :class:`adasent.training.rows.TorchRows`.
+The definition is :class:`adasent.training.optimizer.TorchRows`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from adasent.text.vocabulary import PAD_ID
-from adasent.training.rows import AdagradStep, AdamStep
+from adasent.training.optimizer import AdagradStep, AdamStep
 
 _PAD = tl.constexpr(PAD_ID)
 _TILE = 16  # occurrences summed at a time

@@ -19,14 +19,12 @@ from torch.nn.utils.rnn import pad_sequence
 from adasent.nn.dropout import WORDS, keyed_choice
 from adasent.systems.base import System
 from adasent.text.vocabulary import PAD_ID, UNK_ID
-from adasent.training.examples import Examples
+from adasent.training.examples import Examples, StackedBatch, StackedExamples
 from adasent.training.graphs import Graphs
 from adasent.training.objective import Objective, Score
-from adasent.training.optimizer import OPTIMIZERS
-from adasent.training.rows import sum_rows
+from adasent.training.optimizer import OPTIMIZERS, sum_rows
 from adasent.training.run import TABLE, Run, dense_weights
 from adasent.training.schedule import Plan, validation_plan
-from adasent.training.stacked_examples import StackedBatch, StackedExamples
 
 VALIDATION_BATCH = 128
 

@@ -21,7 +21,7 @@ from adasent.text.tokenize import run_tokenizer
 EXPLAIN_COST = 3
 
 
-class Encoded(NamedTuple):
+class PreparedText(NamedTuple):
     """A text to predict."""
 
     ids: Ints
@@ -29,20 +29,20 @@ class Encoded(NamedTuple):
 
 
 class Predict:
-    """A text -> its prediction as a JSON value."""
+    """Makes the prediction of a text, as a JSON value."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor = predictor
         self.classes = predictor.classes_.tolist()
 
-    def prepare(self, text: str) -> tuple[Encoded, int]:
+    def prepare(self, text: str) -> tuple[PreparedText, int]:
         """Ids, and the words squared."""
         encoder = self.predictor.encoder
         tokens = run_tokenizer(encoder.tokenizer, text)
         ids = encoder.vocabulary.encode(tokens[: encoder.max_words])
-        return Encoded(ids, len(tokens)), len(ids) ** 2
+        return PreparedText(ids, len(tokens)), len(ids) ** 2
 
-    def run(self, prepared: Sequence[Encoded]) -> list[dict[str, Any]]:
+    def run(self, prepared: Sequence[PreparedText]) -> list[dict[str, Any]]:
         """Label and probabilities of each text, and what was adapted in it."""
         probabilities = self.predictor.network.probabilities([text.ids for text in prepared])
         best = probabilities.argmax(axis=1).tolist()
@@ -58,7 +58,7 @@ class Predict:
 
 
 class Explain:
-    """A text -> its explanation, written as JSON.
+    """Makes the explanation of a text, written as JSON.
 
     Parameters
     ----------

@@ -19,13 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adasent.systems.adasent import AdaSent
-from adasent.text.batch import n_cells
-from adasent.training.examples import Examples
-
-#: Texts to measure on, and cells their pyramids may have: keeping all units costs memory.
-FLOW_SAMPLE = 32
-FLOW_CELLS = 20_000
+from adasent.pyramid.weights import Pyramid
 
 #: A root gradient below or above these at the first level has vanished or exploded.
 VANISHED, EXPLODED = 1e-3, 1e3
@@ -50,32 +44,27 @@ class GradientFlow:
         return {"loss": self.loss, "root": self.root, "verdict": self.verdict}
 
 
-def flow_sample(training: Examples, seed: int) -> Examples:
-    """A few texts, with so few cells that keeping all their units costs little memory."""
-    rows = np.random.default_rng(seed).permutation(len(training))
-    cells = n_cells(training.lengths)
-    rows = rows[cells[rows] <= FLOW_CELLS / 4]
-    rows = rows[np.cumsum(cells[rows]) <= FLOW_CELLS][:FLOW_SAMPLE]
-    return training.take(rows if len(rows) else np.array([cells.argmin()]))
+def gradient_flow(pyramid: Pyramid, loss: Tensor, lengths: Tensor) -> GradientFlow:
+    """Measure the flow through the pyramids of some sentences.
 
-
-def gradient_flow(model: AdaSent, sample: Examples) -> GradientFlow:
-    """Measure the flow on a sample of texts, without dropout; leaves the model as it was."""
-    with torch.enable_grad():
-        ids, lengths, targets, _ = sample.tensors()
-        output = model.classify(model.embedding(ids).detach(), lengths, keep_units=True)
-        assert output.pyramid is not None
-        units = output.pyramid.units
-        assert units is not None
-        counts = output.pyramid.levels.batch_sizes
-        loss = -(targets * output.log_probs).sum()
-        by_loss = torch.autograd.grad(loss, units, retain_graph=True)
-        by_root = torch.autograd.grad(_root_sum(units, counts), units)
-
+    Parameters
+    ----------
+    pyramid
+        With every unit kept, and its graph.
+    loss
+        Sum of the losses of the sentences.
+    lengths
+        Words of each sentence.
+    """
+    units = pyramid.units
+    assert units is not None
+    counts = pyramid.levels.batch_sizes
+    by_loss = torch.autograd.grad(loss, units, retain_graph=True)
+    by_root = torch.autograd.grad(_root_sum(units, counts), units)
     n_levels = len(counts)
     loss_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_loss)]
     root_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_root)]
-    ordered = np.sort(sample.lengths)[::-1]  # packed order: longest first
+    ordered = np.sort(lengths.numpy())[::-1]  # packed order: longest first
     below_root: list[list[float]] = [[] for _ in range(n_levels)]
     for t, norms in enumerate(root_norms):
         for sentence, norm in enumerate(norms):

@@ -1,12 +1,15 @@
-"""The progress bar on a terminal and without one."""
+"""The progress bar with and without a terminal; Ctrl-C between steps, a second one at once."""
 
 from __future__ import annotations
 
 import io
+import signal
+import threading
 
+import pytest
 from rich.console import Console
 
-from adasent.training.progress import ProgressBar
+from adasent.training.callbacks import Interrupt, ProgressBar
 
 ROW = {
     "train_loss": 0.5,
@@ -55,3 +58,52 @@ def test_a_loss_that_is_not_known_is_not_shown() -> None:
     bar.on_train_end()
     assert "epoch 1/2" in out.getvalue()
     assert "loss" not in out.getvalue()
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_comes_where_it_is_asked_for() -> None:
+    with Interrupt() as interrupt:
+        interrupt.check()
+        press()
+        reached = True
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.on_batch_end(0, 1, None)
+        interrupt.on_batch_end(0, 2, None)  # once is enough
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_second_comes_at_once() -> None:
+    with Interrupt():
+        press()
+        with pytest.raises(KeyboardInterrupt):
+            press()
+
+
+def test_handler_of_somebody_else_stays() -> None:
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        with Interrupt() as interrupt:
+            press()
+            interrupt.check()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1]
+
+
+def test_other_threads_are_left_alone() -> None:
+    found = []
+
+    def work() -> None:
+        with Interrupt() as interrupt:
+            interrupt.check()
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]

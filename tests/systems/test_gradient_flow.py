@@ -1,25 +1,43 @@
-"""Norms by level against hand-made networks that vanish, explode and copy."""
+"""Norms by level of hand-made networks that vanish, explode and copy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from adasent.systems.adasent import AdaSent
-from adasent.text.batch import n_cells
-from adasent.training.examples import Examples
-from adasent.training.gradient_flow import (
-    FLOW_CELLS,
-    FLOW_SAMPLE,
-    GradientFlow,
-    flow_sample,
-    gradient_flow,
-)
+from adasent.systems.base import System
+from adasent.systems.config import AdaSentConfig
+from adasent.systems.gradient_flow import GradientFlow
 
-MakeModel = Callable[..., AdaSent]
+N_WORDS = 20
+LENGTHS = torch.tensor([3, 1, 6, 2, 6])
+IDS = torch.randint(2, N_WORDS, (5, 6), generator=torch.Generator().manual_seed(0))
+TARGETS = torch.eye(2)[[0, 1, 1, 0, 1]]
+
+
+def make_model(**settings: Any) -> AdaSent:
+    config = AdaSentConfig(
+        n_trained=N_WORDS, n_classes=2, vector_size=6, hidden_size=6, classifier_size=5, **settings
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = AdaSent(config)
+        model.embedding.set_vectors(torch.randn(N_WORDS, 6))
+    return model
+
+
+def diagnose(model: System) -> dict[str, Any]:
+    return model.diagnostics(IDS, LENGTHS, TARGETS)
+
+
+def flow_of(model: AdaSent) -> GradientFlow:
+    flow = diagnose(model)["gradient_flow"]
+    found = GradientFlow(flow["loss"], flow["root"])
+    assert flow["verdict"] == found.verdict
+    return found
 
 
 def composing(model: AdaSent, scale: float) -> AdaSent:
@@ -37,30 +55,27 @@ def composing(model: AdaSent, scale: float) -> AdaSent:
     return model
 
 
-def test_root_starts_at_one(make_model: MakeModel, examples: Examples) -> None:
-    flow = gradient_flow(make_model(), examples)
-    longest = max(len(row) for row in examples.ids)
-    assert len(flow.loss) == len(flow.root) == longest
+def test_root_starts_at_one() -> None:
+    flow = flow_of(make_model())
+    assert len(flow.loss) == len(flow.root) == int(LENGTHS.max())
     assert flow.root[0] == pytest.approx(1.0, rel=1e-6)
     assert flow.verdict == "healthy"
 
 
 @pytest.mark.parametrize(("scale", "verdict"), [(0.01, "vanishing"), (10.0, "exploding")])
-def test_tiny_and_huge_weights_are_detected(
-    make_model: MakeModel, examples: Examples, scale: float, verdict: str
-) -> None:
+def test_tiny_and_huge_weights_are_detected(scale: float, verdict: str) -> None:
     model = composing(make_model(activation="relu"), scale)
-    flow = gradient_flow(model, examples)
+    flow = flow_of(model)
     assert flow.verdict == verdict
     # One step down, two children each get scale times the unit gradient.
     assert flow.root[:2] == pytest.approx([1.0, scale * 2**0.5], rel=1e-4)
 
 
-def test_copying_neither_grows_nor_shrinks(make_model: MakeModel, examples: Examples) -> None:
+def test_copying_neither_grows_nor_shrinks() -> None:
     model = composing(make_model(), 0.01)
     with torch.no_grad():
         model.composition.gate_bias.copy_(torch.tensor([50.0, -50.0, -50.0]))
-    flow = gradient_flow(model, examples)
+    flow = flow_of(model)
     assert flow.root == pytest.approx([1.0] * len(flow.root), rel=1e-4)
 
 
@@ -77,23 +92,12 @@ def test_as_json_values() -> None:
     }
 
 
-def test_leaves_the_model_as_it_was(make_model: MakeModel, examples: Examples) -> None:
+def test_leaves_the_model_as_it_was() -> None:
     model = make_model()
     with torch.no_grad():
-        gradient_flow(model, examples)
+        diagnose(model)
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_measured_on_few_cells(examples: Examples) -> None:
-    """Keeping every unit of a 2,000-word text takes gigabytes; such texts are passed over."""
-    long = Examples(
-        [np.zeros(2000, dtype=np.int64), *examples.ids],
-        np.vstack([examples.targets[:1], examples.targets]),
-        np.ones(len(examples) + 1, dtype=np.float32),
-    )
-    for seed in range(5):
-        sample = flow_sample(long, seed)
-        assert len(sample) == FLOW_SAMPLE
-        assert n_cells(sample.lengths).sum() <= FLOW_CELLS
-    only_long = long.take(np.array([0]))
-    assert len(flow_sample(only_long, 0)) == 1
+def test_a_system_has_none_unless_it_says_so() -> None:
+    assert diagnose(System(make_model().config)) == {}
