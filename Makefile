@@ -28,6 +28,7 @@ test: lint types pytest
 lint: $(VENV)/.setup-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
 
 types: $(VENV)/.setup-dev
 	$(BIN)/mypy

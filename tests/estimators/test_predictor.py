@@ -25,7 +25,7 @@ def test_same_as_the_estimator(folder: Path) -> None:
     assert predictor.predict(TEXTS).tolist() == clf.predict(TEXTS).tolist()
     assert predictor.classes_.tolist() == ["class 0", "class 1", "class 2"]
     assert predictor.training_ == {"seed": 1}
-    np.testing.assert_array_equal(found[0], found[-1])
+    np.testing.assert_allclose(found[0], found[-1], rtol=0, atol=1e-6)
 
 
 def test_a_loaded_estimator_predicts_before_and_after_its_network_is_built(folder: Path) -> None:

@@ -65,7 +65,7 @@ def test_mlp_gates_of_stacked_models_equal_those_alone() -> None:
     gradients = torch.autograd.grad(together.square().sum(), [words, *stacked])
     for k in range(2):
         alone = one(words[k], lengths[k], *[w[k] for w in stacked])
-        assert torch.equal(alone, together[k])
+        torch.testing.assert_close(alone, together[k], rtol=1e-12, atol=1e-14)
         expected = torch.autograd.grad(alone.square().sum(), [words, *stacked])
         for got, want in zip(gradients, expected, strict=True):
             torch.testing.assert_close(got[k], want[k], rtol=1e-12, atol=1e-14)
