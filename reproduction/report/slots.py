@@ -26,11 +26,12 @@ def slots(catalog: Catalog) -> dict[str, Any]:
     DataError
         If records are missing: sentences about them would be made up.
     """
-    found = [table for name in NAMES for table in catalog.tables(name)]
+    shown = {name: catalog.tables(name) for name in NAMES}
+    found = [table for tables in shown.values() for table in tables]
     found += size_table(catalog.sizes, catalog.systems)
     found += [*page_tables(catalog), short_table2(catalog.results, catalog.sizes)]
     incomplete = [t.name for t in found if t.n_missing or any(MISSING in row for row in t.rows)]
-    absent = [name for name in NAMES if not catalog.tables(name)]
+    absent = [name for name, tables in shown.items() if not tables]
     if incomplete or absent or not catalog.sizes or not catalog.trees:
         raise DataError(
             f"the report is about all records, and {catalog.root} does not have those of "
@@ -38,8 +39,8 @@ def slots(catalog: Catalog) -> dict[str, Any]:
             "tables instead"
         )
     table = {one.name: one for one in found}
-    shown = [one for one in found if one.name[:4] != "fig-" and one.name != "table2-short"]
-    return {_key(one.name): to_markdown(_judged(one)).rstrip("\n") for one in shown} | {
+    whole = [one for one in found if one.name[:4] != "fig-" and one.name != "table2-short"]
+    return {_key(one.name): to_markdown(_judged(one)).rstrip("\n") for one in whole} | {
         "mean": lookup(table["table2-short"]),
         "regrouped": lookup(table["table2-grouped"]),
         "tested": lookup(table["table2-tests"], "Set", "Model"),
@@ -75,7 +76,7 @@ def lookup(table: Table, *keys: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for row in table.rows:
-        texts = [cell.text.rstrip("▲▼").split(" ±")[0] for cell in row]
+        texts = [cell.text.rstrip("▲▼†").split(" ±")[0] for cell in row]
         values = dict(zip(reversed(table.columns), reversed(texts), strict=True))
         node = found
         for key in keys or table.columns[:1]:
