@@ -7,16 +7,15 @@ from collections import Counter, defaultdict
 from adasent.evaluation.significance import LEVEL
 from reproduction.catalog import STORES, Catalog
 from reproduction.cells import Place
-from reproduction.paper import paper, paper_accuracy
+from reproduction.paper import paper_accuracy
 from reproduction.render import Cell, Table
 from reproduction.specs import RULES
-from reproduction.wording import EMPTY, cells, listed, mark, signed
+from reproduction.wording import EMPTY, cells, mark, signed
 
 
 def page_tables(catalog: Catalog) -> list[Table]:
     """All of them."""
-    makers = (_differences, _settings, _cost, _survivors)
-    return [make(catalog) for make in makers]
+    return [make(catalog) for make in (_differences, _settings, _cost, _survivors)]
 
 
 def _differences(catalog: Catalog) -> Table:
@@ -29,13 +28,8 @@ def _differences(catalog: Catalog) -> Table:
             # Without a record of ours there is no page: see slots().
             row.append(EMPTY if said is None else Cell(signed(((ours or 0.0) - said) / 100)))
         rows.append(tuple(row))
-    note = (
-        "In points, random folds; – where the paper has no figure. "
-        f"{listed(paper()['facts']['cited'])} are quoted there from other papers."
-    )
-    return Table(
-        "differences", "Ours less the paper's", ("Model", *results.sets), tuple(rows), (note,)
-    )
+    head = ("Model", *results.sets)
+    return Table("differences", "Ours less the paper's", head, tuple(rows))
 
 
 def _settings(catalog: Catalog) -> Table:
@@ -54,9 +48,7 @@ def _settings(catalog: Catalog) -> Table:
         ]
         rows.append(cells(system.title, *(f"{t} ({chosen[i]})" for i, t in enumerate(texts))))
     head = ("Model", *map(str, range(1, catalog.plan.protocol.n_settings + 1)))
-    note = "In brackets: in how many runs of Table 2 it was chosen on the dev part."
-    title = "Settings tried in Table 2"
-    return Table("settings", title, head, tuple(rows), (note,), of_words=True)
+    return Table("settings", "Settings tried in Table 2", head, tuple(rows), of_words=True)
 
 
 def _cost(catalog: Catalog) -> Table:
@@ -78,13 +70,8 @@ def _cost(catalog: Catalog) -> Table:
         )
         for where, runs in lines
     )
-    note = (
-        "Hours of training and choice in the records, added up; runs that were trained together "
-        "share their time evenly. Processes that shared a device each count their own time, so "
-        "that the device was in use for less."
-    )
     head = ("", "device", "runs", "trainings", "hours")
-    return Table("cost", "Cost of the runs", head, rows, (note,))
+    return Table("cost", "Cost of the runs", head, rows)
 
 
 def survivors(catalog: Catalog) -> set[Place]:
@@ -100,20 +87,15 @@ def survivors(catalog: Catalog) -> set[Place]:
 
 def _survivors(catalog: Catalog) -> Table:
     """The sets on which a comparison survives, by system and fold rule."""
-    kept, tests = survivors(catalog), catalog.results.tests
-    rows = []
+    kept, rows = survivors(catalog), []
     for system in catalog.systems:
+        places = [[Place(system.name, data, rule) for data in catalog.sets] for rule in RULES]
         found = [
-            [
-                f"{data}{mark(tests[p])}"
-                for data in catalog.sets
-                if (p := Place(system.name, data, rule)) in kept
-            ]
-            for rule in RULES
+            ", ".join(p.data + mark(catalog.results.tests[p]) for p in row if p in kept)
+            for row in places
         ]
         if any(found):
-            rows.append(cells(system.title, *(", ".join(one) or EMPTY.text for one in found)))
+            rows.append(cells(system.title, *(sets or EMPTY.text for sets in found)))
     head = ("Model", *(f"{rule} folds" for rule in RULES))
     title = "Comparisons with AdaSent that survive Holm's correction"
-    note = "▼ below AdaSent, ▲ above it. Systems that are not listed have none."
-    return Table("holm", title, head, tuple(rows), (note,), of_words=True)
+    return Table("holm", title, head, tuple(rows), of_words=True)
