@@ -212,17 +212,10 @@ def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
 
 
 def _write_report(catalog: Catalog, out: Path, readme: Path | None) -> None:
-    from reproduction.plots import draw
-    from reproduction.report import build_report, to_html, to_markdown
-    from reproduction.report.readme import fill_readme
+    from reproduction.report import fill_readme, write_report
     from reproduction.table2 import short_table2
 
-    report = build_report(catalog)
-    out.mkdir(parents=True, exist_ok=True)
-    for picture in report.pictures():
-        draw(picture.data, out / "pictures" / f"{picture.name}.svg")
-    (out / "reproduction.md").write_text(to_markdown(report), "utf-8")
-    (out / "reproduction.html").write_text(to_html(report), "utf-8")
+    write_report(catalog, out)
     say(f"report\t{out / 'reproduction'}.md, .html")
     if readme is not None:
         fill_readme(readme, short_table2(catalog.results, catalog.sizes))

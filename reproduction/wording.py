@@ -1,4 +1,4 @@
-"""Numbers in, the words and signs that stand for them in every table, out."""
+"""How numbers, differences and missing values are written in the cells of every table."""
 
 from __future__ import annotations
 
@@ -74,9 +74,3 @@ def listed(words: Sequence[str]) -> str:
 def counted(n: int, noun: str) -> str:
     """``1 set``, ``2,000 sets``."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-def span(values: Sequence[float], digits: int = 1) -> str:
-    """``0.3 to 1.2``, or the one value if they look alike."""
-    low, high = (minus(f"{value:.{digits}f}") for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"

@@ -1,7 +1,7 @@
-"""Records in; the report of the whole reproduction out, as Markdown and as one HTML page."""
+"""The page of the whole reproduction: a template written by hand, filled from the records."""
 
-from reproduction.report.build import build_report
-from reproduction.report.markdown import to_markdown
+from reproduction.report.build import build_report, write_report
 from reproduction.report.page import to_html
+from reproduction.report.readme import fill_readme
 
-__all__ = ["build_report", "to_html", "to_markdown"]
+__all__ = ["build_report", "fill_readme", "to_html", "write_report"]

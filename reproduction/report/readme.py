@@ -1,4 +1,4 @@
-"""Table 2 in short between two marks of a README in; the README with the table of now, out."""
+"""Puts the short form of Table 2 between two marks of a README."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from adasent.errors import ConfigError
 from reproduction.render import Table, to_markdown
 
-BEGIN = "<!-- table2: made by adasent reproduce report -->"
+BEGIN = "<!-- table2: made by python -m reproduction report -->"
 END = "<!-- end of table2 -->"
 
 

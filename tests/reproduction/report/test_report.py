@@ -1,493 +1,259 @@
-"""Sentences of the report follow the figures; nothing is claimed of what was not run."""
+"""The page is what the records give, and a stranger can recompute it."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
-from dataclasses import replace
+import contextlib
+import io
+import math
+import re
+import runpy
+import shutil
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
+from jinja2 import Environment, UndefinedError, meta
 
-from adasent.data import Corpus
-from adasent.data.audit import audit
-from adasent.errors import ConfigError
-from adasent.evaluation.summary import Summary
-from experiment_cases import made_up
+from adasent.errors import ConfigError, DataError
 from reproduction.catalog import Catalog
-from reproduction.paper import paper_sets
-from reproduction.report import build_report, to_html, to_markdown
-from reproduction.report.blocks import Points, Prose, Report, Section
-from reproduction.report.readme import BEGIN, END, fill_readme
-from reproduction.report.robustness import _findings
-from reproduction.specs import Unit, experiments
-from reproduction.store import Store
+from reproduction.cells import Place
+from reproduction.render import Cell, Table
+from reproduction.report import build_report, fill_readme, to_html, write_report
+from reproduction.report.build import fill, template
+from reproduction.report.readme import BEGIN, END
+from reproduction.report.slots import lookup, slots
+from reproduction.report.tables import survivors
+from reproduction.specs import experiments
 from reproduction.table2 import short_table2
 
-N = 200  # texts of a fold
-SIZES = {
-    "adasent": {"word": 50, "network": {"2": 6_500, "6": 6_600}},
-    "cbow": {"word": 50, "network": {"2": 6_100, "6": 6_200}},
-    "cnn": {"word": 50, "network": {"2": 400_000, "6": 400_100}},
-}
-MODELS = [{"data": "MR", "accuracy": 0.8, "n_test": 10}]
-PART = {"start": 0, "length": 1, "weight": 0.5, "n_ways": 1}
-FIGURES: dict[str, dict[str, Any]] = {
-    "fig-belief": {
-        "rows": [
-            {"data": "MR", "position": 1, "text": "a b …", "beliefs": [0.7, 0.3]},
-            {"data": "CR", "position": 2, "text": "c d …", "beliefs": [0.1, 0.9]},
-        ]
-    },
-    "fig-example": {
-        "text": "if the movie",
-        "label": "negative",
-        "positive": "positive",
-        "beliefs": [0.6, 0.3, 0.1],
-        "level_probabilities": [0.2, 0.8, 0.9],
-        "probability": 0.45,
-    },
-    "fig-pca": {
-        "panels": [
-            {
-                "data": "SUBJ",
-                "system": system,
-                "n": 3,
-                "n_unseen": 2,
-                "classes": ["a", "b"],
-                "codes": [0, 1],
-                "points": [[0.0, 1.0], [1.0, 0.0]],
-                "explained": [0.5, 0.2],
-                "separated": separated,
-            }
-            for system, separated in (("AdaSent", 0.9), ("cBoW", 0.6))
-        ]
-    },
-    "fig-composition": {
-        "phrases": [
-            {
-                "tokens": ["not", "good"],
-                "parts": [PART, PART | {"start": 1}],
-                "weight_error": 0.0,
-                "unit_error": 1e-17,
-                "trees": [{"tree": "(not good)", "weight": 1.0}] * 9,
-                "tree_error": 2e-3,
-            }
-        ]
-    },
-}
-
-
-def add_cells(root: Path, share: Callable[[str, str, str], float]) -> None:
-    """Every cell of Tables 2 and 3, with that share right by system, set and rule."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)  # half a thousand of them take seconds
-        _add_cells(Store(root), share)
-
-
-def _add_cells(store: Store, share: Callable[[str, str, str], float]) -> None:
-    plan = experiments()
-    vectors = [{"name": "mine", "sha256": "00"}]
-    for system in plan.systems.values():
-        spec: dict[str, Any] = {"vectors": vectors} if system.vectors else {}
-        if system.trees:
-            spec["trees"] = "span parser"
-        if system.name == "adasent":
-            spec["defaults"] = {"hidden_size": 7, "pooling": "mean"}
-        for data in paper_sets():
-            n_folds = 1 if data == "TREC" else 2
-            for rule in ("random", "grouped"):
-                right = np.arange(N) < round(N * share(system.name, data, rule))
-                for fold in range(n_folds):
-                    record = made_up(
-                        system.name, data, right, rule=rule, fold=fold, n_folds=n_folds, **spec
-                    )
-                    record = replace(record, tried=[{"accuracy": record.accuracy + 0.01}])
-                    unit = Unit("table2", system.name, data, rule, fold, n_folds, 0)
-                    store.add(unit, record)
-            if system.table3:
-                for seed in range(plan.protocol.n_draws):
-                    n_right = round(N * share(system.name, data, "random")) + seed % 3
-                    record = made_up(
-                        system.name, data, np.arange(N) < n_right, table="table3", seed=seed
-                    )
-                    store.add(Unit("table3", system.name, data, "random", 0, 2, seed), record)
-
-
-def report_of(root: Path) -> Report:
-    return build_report(Catalog(root, experiments()))
-
-
-def words(report: Report, title: str) -> str:
-    """All that a section says, tables included."""
-    (section,) = [section for section in report.sections if section.title == title]
-    return to_markdown(Report("", "", (section,)))
-
-
-def leading(system: str, data: str, rule: str) -> float:
-    """AdaSent far ahead; grouped folds cost everybody 5 points on MPQA."""
-    return (0.9 if system == "adasent" else 0.7) - 0.05 * (rule == "grouped" and data == "MPQA")
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with everything in it."""
-    root = tmp_path_factory.mktemp("results")
-    add_cells(root, leading)
-    store = Store(root)
-    for variant, n in (("default", 90), ("words only", 60)):
-        for fold in range(3):
-            record = made_up(
-                variant,
-                "MR",
-                np.arange(100) < n + fold * (variant == "default"),
-                table="ablations",
-                fold=fold,
-                n_folds=3,
-            )
-            store.add(Unit("ablations", variant, "MR", "random", fold, 3, 0), record)
-    (root / "table1").mkdir()
-    texts = ["good film", "bad film", "good film", "dull", "fine \ufffd"]
-    corpus = Corpus("MPQA", [*texts, "fine", ""] * 2, ["a", "b", "a", "b", "a", "b", "b"] * 2, "00")
-    found = audit(corpus, n_folds=2).to_dict()
-    (root / "table1" / "MPQA.json").write_text(json.dumps(found))
-    (root / "figures").mkdir()
-    for name, data in FIGURES.items():
-        values = {"figure": name, "models": MODELS} | data
-        (root / "figures" / f"{name}.json").write_text(json.dumps(values))
-    trees = {"MR": {"positive": 5, "negative": 4}, "SUBJ": {"subjective": 3, "objective": 0}}
-    (root / "trees.json").write_text(json.dumps(trees))
-    (root / "sizes.json").write_text(json.dumps(SIZES))
-    return root
+def page(catalog: Catalog) -> str:
+    return build_report(catalog)
 
 
-@pytest.fixture(scope="module")
-def report(full: Path) -> Report:
-    return report_of(full)
+def test_the_committed_page_is_what_the_records_give(page: str) -> None:
+    assert (DOCS / "reproduction.md").read_text("utf-8") == page
+    assert (DOCS / "reproduction.html").read_text("utf-8") == to_html(page, DOCS)
 
 
-def test_nothing_has_been_run(tmp_path: Path) -> None:
-    report = report_of(tmp_path)
-    short = words(report, "In short")
-    assert "0 of 60 cells of Table 2" in short
-    assert "0 of 30 cells of Table 3" in short
-    assert "AdaSent has no finished cell yet" in short
-    claims = words(report, "What the paper claims")
-    assert claims.count("not measured yet") == 7
-    assert "holds |" not in claims
-    assert "No ablation has been run yet." in words(report, "What makes it win")
-    assert words(report, "Figures").count("has not been computed yet") == 4
-    assert "No runs are recorded yet." in words(report, "Cost")
-    assert report.pictures() == []
+def test_the_readme_has_the_table_of_the_records(catalog: Catalog, tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    copy = tmp_path / "README.md"
+    copy.write_text(text, "utf-8")
+    fill_readme(copy, short_table2(catalog.results, catalog.sizes))
+    assert copy.read_text("utf-8") == text
 
 
-def test_short(report: Report) -> None:
-    short = words(report, "In short")
-    assert (
-        "60 of 60 cells of Table 2 with random folds have all their runs (the paper fills 47)"
-        in (short)
-    )
-    assert "36 of 36 with grouped folds, and 30 of 30 cells of Table 3" in short
-    assert "AdaSent reaches 90.0 on MR (+6.90)" in short
-    assert "below the paper's figure on 3 of 5 sets" in short
-    assert "AdaSent leads cBoW on 5 of 5 sets; the paired tests support it on 5." in short
-    assert "AdaSent on MR, AdaSent on CR" in short
-    assert "Highest mean of the 2 networks with at most 100,000 parameters" in short
-    assert (
-        "for AdaSent: AdaSent on MR, CR, SUBJ, MPQA and TREC. Larger than that: CNN (400,100)."
-        in short
-    )
-    assert "the systems change by −5.00 points, in the median by −5.00" in short
+def test_every_slot_is_used_and_filled(catalog: Catalog) -> None:
+    used = meta.find_undeclared_variables(Environment().parse(template()))
+    assert used == slots(catalog).keys()
 
 
-def test_systems_made_as_small(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    counts = {"default": (80, 82, 81), "brnn-as-small": (90, 92, 91), "cnn-as-small": (70, 71, 72)}
-    more = {"brnn-as-small": {"of": "brnn"}, "cnn-as-small": {"of": "cnn"}, "default": {}}
-    for data, step in (("MR", 1), ("CR", 0)):
-        for name, ns in counts.items():
-            for fold, n in enumerate(ns):
-                right = np.arange(100) < (n if step else 50 + 10 * fold)
-                record = made_up(name, data, right, table="ablations", fold=fold, n_folds=3)
-                record = replace(record, spec=record.spec | more[name])
-                store.add(Unit("ablations", name, data, "random", fold, 3, 0), record)
-    small = {name: {"word": 50, "network": {"2": 6_000}} for name in counts}
-    (tmp_path / "sizes.json").write_text(json.dumps(SIZES | small))
-    short = words(report_of(tmp_path), "In short")
-    assert "BRNN made as small as AdaSent, with one setting each: above it on MR and" in short
-    assert "CNN made as small as AdaSent, with one setting each: below it on MR and" in short
-    assert short.count("no different on CR as far as the intervals show.") == 2
-    too_large = {"cnn-as-small": {"word": 50, "network": {"2": 7_000}}}
-    (tmp_path / "sizes.json").write_text(json.dumps(SIZES | small | too_large))
-    assert "CNN made as small" not in words(report_of(tmp_path), "In short")
+def test_a_slot_without_a_value_is_an_error() -> None:
+    assert fill("{{ a.b }}\n", {"a": {"b": 1}}) == "1\n"
+    for text in ("{{ b }}", "{{ a.c }}", "{{ a['x y'] }}"):
+        with pytest.raises(UndefinedError):
+            fill(text, {"a": {"b": 1}})
 
 
-def test_claims_that_hold(report: Report) -> None:
-    claims = words(report, "What the paper claims")
-    assert "ahead in 25 of 25 pairs of rival and set, supported in 25, the opposite in 0" in claims
-    assert "rank 1 of 12 with random folds, rank 1 of 12 with grouped folds | holds" in claims
-    assert "at most 6,600 with the default settings; CNN 400,100 | holds" in claims
-    assert "highest mean on MR, CR, SUBJ and MPQA | holds" in claims
-    assert "higher mean in 25 of 25 pairs" in claims
+def test_files(catalog: Catalog, page: str, tmp_path: Path) -> None:
+    write_report(catalog, tmp_path / "new")
+    files = {str(p.relative_to(tmp_path / "new")) for p in (tmp_path / "new").rglob("*.*")}
+    linked = set(re.findall(r"\]\((pictures/[\w-]+\.svg)\)", page))
+    assert files == {"reproduction.md", "reproduction.html"} | linked
+    assert len(linked) == 5
 
 
-def test_claims_that_do_not_hold(tmp_path: Path) -> None:
-    rates = {"adasent": 0.7, "cnn": 0.9, "grconv": 0.5, "paragraph-vector": 0.8}
-    add_cells(tmp_path, lambda system, data, rule: rates.get(system, 0.705))
-    report = report_of(tmp_path)
-    short, claims = words(report, "In short"), words(report, "What the paper claims")
-    assert "AdaSent leads GrConv on 5 of 5 sets; the paired tests support it on 5." in short
-    assert (
-        "AdaSent leads P.V. on 0 of 5 sets; the paired tests support it on 0, and the opposite on "
-        "MR, CR, SUBJ, MPQA and TREC." in short
-    )
-    rows = [line for line in claims.splitlines() if line.startswith("| “") or "Best of" in line]
-    verdicts = [row.rsplit("|", 2)[1].strip() for row in rows]
-    assert verdicts == [
-        "does not hold",  # ahead of GrConv alone
-        "holds",
-        "does not hold",
-        "does not hold",
-        "does not hold",
-        "does not hold",  # P.V. is not the worst on MPQA
-    ]
-    assert "highest mean on none of them; significantly above it: CNN and P.V. on MR" in claims
-    variance = words(report, "Model variance")
-    assert "CNN" not in variance
-    assert (
-        "P.V.: AdaSent has a smaller spread or a higher mean on 0 of 5 sets, not on MR" in variance
-    )
+def test_there_is_no_page_of_a_part_of_the_records(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "results" / "table2" / "nbsvm", tmp_path / "table2" / "nbsvm")
+    with pytest.raises(DataError, match=r"table1.*table2.*table3.*ablations.*fig-pca"):
+        build_report(Catalog(tmp_path, experiments()))
 
 
-def test_a_claim_with_some_sets_open(tmp_path: Path) -> None:
-    add_cells(tmp_path, leading)
-    for path in tmp_path.glob("table2/*/CR-random.jsonl"):
-        path.unlink()
-    claims = words(report_of(tmp_path), "What the paper claims")
-    assert "ahead on 4 of 4 sets, supported on 4" in claims
-    assert "| holds so far |" in claims
+def test_cells_by_row_and_column() -> None:
+    rows = (("MR", "a", "80.1 ± 1.2▼†", "1"), ("MR", "b", "−2.00▲", "2"), ("CR", "a", "–", "3"))
+    table = Table("t", "", ("Set", "Model", "x", "x"), tuple(tuple(map(Cell, r)) for r in rows))
+    found = lookup(table, "Set", "Model")
+    assert found["MR"]["a"]["x"] == "80.1"  # the first column of a name
+    assert found["MR"]["b"]["x"] == "−2.00"
+    assert lookup(table)["CR"]["x"] == "–"
 
 
-def test_fair_chances(tmp_path: Path, full: Path) -> None:
-    def share(system: str, data: str, rule: str) -> float:
-        return {"nbsvm": 0.78, "mnb": 0.95, "rnn": 0.6, "grconv": 0.95}.get(system, 0.9)
+def test_holm() -> None:
+    def catalog(*ps: float) -> Any:
+        tests = {
+            Place(f"s{i}", "MR", "random"): SimpleNamespace(mcnemar=SimpleNamespace(p=p))
+            for i, p in enumerate(ps)
+        }
+        return SimpleNamespace(results=SimpleNamespace(tests=tests | {"ours": None}))
 
-    add_cells(tmp_path, share)
-    text = words(report_of(tmp_path), "Where ours and the paper's figures differ")
-    assert "more than 1.3 points below on MR, CR, SUBJ and MPQA" in text
-    assert "MNB against Wang and Manning's own figures: +16.00 on MR" in text
-    assert "nowhere more than 1.3 points below." in text
-    assert "more than 4 points below the paper on MR, CR, SUBJ, MPQA and TREC, with what" in text
-    assert "GrConv: +18.70 on MR" in text
-    assert "The paper leaves 13 of 60 cells empty" in text
-    assert "dev part, where we choose, differs from that on the test fold by +1.00 on MR" in text
-    assert "most frequent class" not in text  # nobody has looked at the sets
-    # The audit of MPQA names 57 % of its texts, all systems have 70 % there or more.
-    assert "in all 10 finished cells" in words(
-        report_of(full), "Where ours and the paper's figures differ"
-    )
-
-
-def test_a_network_hardly_above_the_majority(full: Path, tmp_path: Path) -> None:
-    add_cells(tmp_path, lambda system, data, rule: 0.6 if system == "rae" else 0.9)
-    (tmp_path / "table1").mkdir()
-    found = (full / "table1" / "MPQA.json").read_text()
-    (tmp_path / "table1" / "MPQA.json").write_text(found)
-    text = words(report_of(tmp_path), "Where ours and the paper's figures differ")
-    assert "most frequent class: RAE on MPQA (60.0, majority 57.1)." in text
-
-
-def test_repeats(report: Report) -> None:
-    text = words(report, "Where ours and the paper's figures differ")
-    assert "Repeats in MPQA. With grouped folds 12 systems change by −5.00 points" in text
-    assert text.count("Random folds flatter") == 1
-
-
-def test_protocol(report: Report, tmp_path: Path) -> None:
-    text = words(report, "Protocol")
-    assert "10 stratified folds, seed 0" in text
-    assert "P.V. never saw a test text" in text
-    assert "Trees of MV-RecNN: MR, CR, SUBJ, MPQA and TREC: span parser." in text
-    assert "9 of MR and 3 of SUBJ" in text
-    assert "(SUBJ: all 3 are subjective)" in text
-    assert "agree in vectors, words and epochs" in text
-    assert "Default settings of AdaSent: hidden_size 7, pooling mean." in text
-    assert "| NB-SVM | defaults (18) |" in text
-
-
-def test_extra_words_are_told(full: Path) -> None:
-    plan = experiments()
-    plan = replace(plan, protocol=replace(plan.protocol, extra_words=5000))
-    text = words(build_report(Catalog(full, plan)), "Protocol")
-    assert "the 5,000 most frequent words of the vectors" in text
-
-
-@pytest.mark.parametrize(
-    ("once", "again", "said"),
-    [
-        ([1, 1], [1, 0], "they change by −50.00 points in the mean of 1 cell, 0 up and 1 down"),
-        ([1, 0], [1, 1], "they gain 50.00 points in the mean of 1 cell"),
-    ],
-)
-def test_second_trainings(once: list[int], again: list[int], said: str, tmp_path: Path) -> None:
-    record = made_up("cbow", "TREC", again, table="refit", n_folds=1)
-    before = made_up("cbow", "TREC", once, table="refit", n_folds=1).predicted
-    unit = Unit("refit", "cbow", "TREC", "random", 0, 1, 0)
-    Store(tmp_path).add(unit, replace(record, before=before))
-    text = words(report_of(tmp_path), "Protocol")
-    assert said in text
-    assert "Networks trained again on both parts" in text
-
-
-def test_records_made_otherwise_are_named(tmp_path: Path) -> None:
-    add_cells(tmp_path, leading)
-    store = Store(tmp_path)
-    record = made_up("cbow", "TREC", [1, 0], n_folds=1, vectors=[{"name": "other"}])
-    store.add(Unit("table2", "cbow", "TREC", "random", 0, 1, 0), record)
-    text = words(report_of(tmp_path), "Protocol")
-    assert "Not so in 1 cell of Table 2" in text
-    assert "cbow on TREC, random." in text
-
-
-def test_sets(report: Report) -> None:
-    text = words(report, "The sets and their traps")
-    assert "MPQA: the paper counts 10,099 texts, the public copy has 14" in text
-    assert "repeats of an earlier text: 9 of 14" in text
-    assert "texts with more than one label: 1" in text
-    assert "characters of a wrong encoding (U+FFFD): 2" in text
-    assert "without a word after cleaning, kept: 2" in text
-    assert "nothing to compose: 6 (42.9 %)" in text
-
-
-def test_ablations_and_cost(report: Report) -> None:
-    text = words(report, "What makes it win")
-    assert "Loses on every set: “words only” (−31.00)." in text
-    assert "Gains" not in text
-    cost = words(report, "Cost")
-    assert "| Table 3 | cpu | 300 | 300 | 0.08 |" in cost
-    assert "| Ablations | cpu | 6 | 6 | 0.00 |" in cost
-
-
-def test_variants_are_grouped_by_what_is_supported() -> None:
-    def change(mean: float, half: float = 0.1) -> Summary:
-        return Summary(3, mean / 100, 0.1, (mean - half) / 100, (mean + half) / 100)
-
-    lines = list(
-        _findings(
-            {
-                "a": [change(-1.0), change(-0.2)],
-                "b": [change(-3.0), change(0.0)],
-                "c": [change(1.0), change(-1.0)],
-                "d": [change(0.5), change(0.5)],
-                "e": [change(0.05), change(-0.05)],
-                "f": [change(2.0), change(0.0, 1.0)],
-                "g": [change(-4.0), change(0.1, 1.0)],
-            }
-        )
-    )
-    assert lines == [
-        "Loses on every set: “a” (−0.60).",
-        "Loses on some: “g” (−1.95; 1 of 2 sets) and “b” (−1.50; 1 of 2 sets).",
-        "Gains on some: “f” (+1.00; 1 of 2 sets).",
-        "Gains on every set: “d” (+0.50).",
-        "Gains on some sets and loses on others: “c” (+0.00).",
-        "No difference shown on any set: “e” (+0.00).",
-    ]
-
-
-def test_captions(report: Report) -> None:
-    text = words(report, "Figures")
-    assert "the most believed level is one of 2 (1 and 2); as the paper says" in text
-    assert "1 of 3 levels are right by themselves. Level 1 is believed the most (as in" in text
-    assert "the consensus is right, p(positive) = 0.45" in text
-    assert "SUBJ 90.0 (AdaSent) against 60.0 (cBoW)" in text
-    assert "further apart on 1 of 1 set." in text
-    assert "weights sum to 1 within 0 and which make up the unit within 1e-17" in text
-    assert "9 trees, whose vectors miss the unit by up to 2e-03" in text
-
-
-def test_captions_of_other_outcomes(full: Path, tmp_path: Path) -> None:
-    (tmp_path / "figures").mkdir()
-    belief = {"rows": [{"data": "MR", "text": "a", "beliefs": [0.9, 0.1]}] * 2}
-    other = FIGURES["fig-example"] | {"beliefs": [0.1, 0.1, 0.8], "probability": 0.7}
-    for name, data in {"fig-belief": belief, "fig-example": other}.items():
-        values = {"figure": name, "models": MODELS} | data
-        (tmp_path / "figures" / f"{name}.json").write_text(json.dumps(values))
-    text = words(report_of(tmp_path), "Figures")
-    assert "is 1 in every one of them; the paper says that beliefs vary" in text
-    assert (
-        "Level 3 is believed the most (in the paper it is the first); the consensus is wrong"
-        in (text)
-    )
+    # Of four: 0.05 / 4 = 0.0125, / 3 = 0.0167, / 2 = 0.025, / 1 = 0.05.
+    names = {place.system for place in survivors(catalog(0.03, 0.001, 0.012, 0.016))}
+    assert names == {"s0", "s1", "s2", "s3"}
+    assert {place.system for place in survivors(catalog(0.02, 0.001, 0.017, 0.9))} == {"s1"}
+    assert survivors(catalog(0.02, 0.02, 0.9)) == set()
 
 
 class Tags(HTMLParser):
-    """Fails on tags that do not close in order; keeps what is asked for from elsewhere."""
+    """Fails on tags that do not close in order; keeps sources, links and names."""
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.sources: list[str] = []
+        self.found: dict[str, list[str]] = {"src": [], "href": [], "id": []}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.sources += [value or "" for name, value in attrs if name == "src"]
+        for name, value in attrs:
+            self.found.get(name, []).append(value or "")
         if tag not in ("meta", "img"):
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
 
-def test_the_page_needs_nothing_else(report: Report) -> None:
-    page = to_html(report)
+def test_the_html_page_needs_nothing_else(page: str) -> None:
     tags = Tags()
-    tags.feed(page)
+    tags.feed(to_html(page, DOCS))
     assert tags.open == []
-    assert len(tags.sources) == len(report.pictures()) == 5
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in tags.sources)
-    assert 'href="http' not in page
-    for section in report.sections:
-        assert page.count(f">{section.title}</h2>") == 1
+    assert len(tags.found["src"]) == 5
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in tags.found["src"])
+    headings = re.findall(r"^## (.+)$", page, re.M)
+    assert len(set(tags.found["id"])) == len(headings)
+    assert {link.removeprefix("#") for link in tags.found["href"]} == set(tags.found["id"])
 
 
-def test_markdown_links_pictures(report: Report) -> None:
-    text = to_markdown(report)
-    for picture in report.pictures():
-        assert f"](pictures/{picture.name}.svg)" in text
-    assert "```sh\nadasent reproduce table2 --rerun --sets MR --systems adasent" in text
+def test_links_of_other_pages_lead_somewhere(page: str) -> None:
+    names = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.+)$", page, re.M)}
+    for path in (*DOCS.glob("*.md"), ROOT / "README.md"):
+        for name in re.findall(r"reproduction\.md#([\w-]+)", path.read_text("utf-8")):
+            assert name in names, path
 
 
-def test_code_and_signs_are_escaped() -> None:
-    page = to_html(Report("a < b", "`x` & y", (Section("A", (Prose("1 < 2"), Points(("<b>",)))),)))
-    assert "<title>a &lt; b</title>" in page
-    assert "<p><code>x</code> &amp; y</p>" in page
-    assert "<li>&lt;b&gt;</li>" in page
+def test_html_of_small_texts() -> None:
+    text = (
+        "# A < B\n\n`x` & y\n\n## To do\n\n| a | b |\n| :-- | --: |\n| 1 | 2 |\n\n```py\n1<2\n```\n"
+    )
+    html = to_html(text + "\n![p](pictures/p.svg)\n")
+    assert "<title>A &lt; B</title>" in html
+    assert "<p><code>x</code> &amp; y</p>" in html
+    assert '<h2 id="to-do">To do</h2>' in html
+    assert '<li><a href="#to-do">To do</a></li>' in html
+    assert '<div class="wide"><table>' in html
+    assert '<td style="text-align:right">2</td>' in html
+    assert "1&lt;2" in html
+    assert '<img src="pictures/p.svg" alt="p"' in html  # a folder was not given
 
 
-def test_readme(full: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script that the committed page shows."""
+    text = (DOCS / "reproduction.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(code.splitlines()) <= 30
+    path = tmp_path_factory.mktemp("script") / "recompute.py"
+    path.write_text(code, "utf-8")
+    return path
+
+
+def recompute(script: Path, *files: Path) -> dict[str, list[float]]:
+    """What it prints, by the words before the figures."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setattr(sys, "argv", [str(script), *map(str, files)])
+        runpy.run_path(str(script))
+    found = {}
+    for line in out.getvalue().splitlines():
+        words = re.match(r"[a-z ,]+[a-z]", line)
+        assert words is not None
+        found[words[0]] = [float(number) for number in re.findall(r"-?\d+\.?\d*", line)]
+    return found
+
+
+def numbers(*cells: str) -> Any:
+    """Those in the cells of a table; a tie of the last digit may fall to either side."""
+    text = " ".join(cells).replace("−", "-")
+    return pytest.approx([float(n) for n in re.findall(r"-?\d+\.?\d*", text)], abs=0.0101)
+
+
+def test_the_script_recomputes_table_2(catalog: Catalog, script: Path) -> None:
+    (table,) = [t for t in catalog.tables("table2") if t.name == "table2-tests"]
+    rows = {(row[0].text, row[1].text): [cell.text for cell in row] for row in table.rows}
+    places = [place for place in catalog.results.runs if place.data in ("CR", "TREC")]
+    assert len(places) == 48
+    for place in places:
+        row = rows[f"{place.data}, {place.rule}", catalog.plan.systems[place.system].title]
+        _, _, mean, sd, interval, _, difference, of_difference, alone, p = row
+        name = f"{place.data}-{place.rule}.jsonl"
+        files = [catalog.root / "table2" / s / name for s in (place.system, "adasent")]
+        found = recompute(script, *files)
+        _, test, _, test_sd, _, low, _, high = found["dev and test"]
+        assert [test, test_sd] == numbers(mean, "0" if sd == "–" else sd), place
+        if place.data != "TREC":  # the interval of an official split is Wilson's
+            assert [low, high] == numbers(interval), place
+        if place.system == "adasent":
+            continue
+        assert found["text by text"] == numbers(difference, of_difference), place
+        assert found["right alone"] == numbers(alone), place
+        if place.data != "TREC":  # of several runs, p is by signs that are turned
+            a, b = found["right alone"]
+            expected = math.erfc(math.sqrt((abs(a - b) - 1) ** 2 / (a + b) / 2))
+            said = 0.0 if p == "< 0.0001" else float(p)
+            assert expected == pytest.approx(said, abs=0.000101), place
+
+
+def test_the_script_recomputes_table_3(catalog: Catalog, script: Path) -> None:
+    rows = {row[0].text: row for row in catalog.tables("table3")[0].rows}
+    for system in catalog.robust_systems:
+        for i, data in enumerate(catalog.sets):
+            path = catalog.root / "table3" / system.name / f"{data}-random.jsonl"
+            _, mean, _, sd, *_ = recompute(script, path)["dev and test"]
+            assert [mean, sd] == numbers(rows[system.title][2 * i + 2].text), (system, data)
+
+
+def test_the_script_recomputes_the_ablations(catalog: Catalog, script: Path) -> None:
+    (table,) = [t for t in catalog.tables("ablations") if t.name == "ablations-runs"]
+    rows = [[cell.text for cell in row] for row in table.rows if row[0].text in ("CR", "TREC")]
+    assert len(rows) == 38
+    for data, variant, _, dev, test, interval, change, of_change in rows:
+        folder = catalog.root / "ablations"
+        files = [folder / name / f"{data}-random.jsonl" for name in (variant, "default")]
+        found = recompute(script, *files)
+        _, _, _, _, _, low, _, high = found["dev and test"]
+        assert [*found["dev and test"][:2], low, high] == numbers(dev, test, interval)
+        if variant != "default":
+            _, less, _, _, _, low, _, high = found["run by run, dev and test"]
+            assert [-less, -high, -low] == numbers(change, of_change)  # the other way round
+
+
+def test_readme(catalog: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text(f"Before.\n\n{BEGIN}\nstale\n{END}\n\nAfter.\n")
-    table = short_table2(Catalog(full, experiments()).results, SIZES)
+    table = short_table2(catalog.results, catalog.sizes)
     fill_readme(path, table)
-    once = path.read_text()
-    assert "| **AdaSent** | **90.0** |" in once
-    assert "| 6,600 |" in once
+    once = path.read_text("utf-8")
+    assert "| **AdaSent** | 80.1 |" in once
     assert "stale" not in once
     assert once.startswith("Before.\n")
     assert once.endswith("\n\nAfter.\n")
     fill_readme(path, table)
-    assert path.read_text() == once
+    assert path.read_text("utf-8") == once
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, END, f"{END} {BEGIN}", f"{BEGIN} {BEGIN} {END}"])
 def test_readme_without_marks(tmp_path: Path, text: str) -> None:
     path = tmp_path / "README.md"
     path.write_text(text)
-    table = short_table2(Catalog(tmp_path, experiments()).results, {})
     with pytest.raises(ConfigError, match="once each"):
-        fill_readme(path, table)
+        fill_readme(path, Table("t", "T", ("a",), ()))
     assert path.read_text() == text
