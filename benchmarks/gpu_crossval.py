@@ -31,8 +31,8 @@ if __name__ == "__main__":  # Python then looks in the folder of the script, not
 from adasent.data import load  # noqa: E402
 from adasent.data.derived import vector_file  # noqa: E402
 from adasent.errors import AdaSentWarning  # noqa: E402
-from adasent.evaluation.crossval import UNSAID, cross_validate  # noqa: E402
-from adasent.evaluation.records import FoldRecord, read_records  # noqa: E402
+from adasent.evaluation.crossval import cross_validate  # noqa: E402
+from adasent.evaluation.records import UNSAID, FoldRecord, read_records  # noqa: E402
 from adasent.vectors.words import WordVectors, write_vectors  # noqa: E402
 from benchmarks.device import Lines  # noqa: E402
 
@@ -96,7 +96,7 @@ def compare(lines: Lines, known: list[FoldRecord], path: Path) -> None:
         scores = [100 * record.accuracy for record in records]
         row[where] = statistics.fmean(scores)
         row[f"{where}_sd"] = statistics.stdev(scores)
-    lines.add({**row, "seconds": seconds, "recorded_on": first.device})
+    lines.add({**row, "seconds": seconds, "recorded_on": first.machine})
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -16,22 +16,21 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
     sys.path[0] = str(ROOT)
 
-from adasent import AdaSentClassifier  # noqa: E402
+from adasent.evaluation.jobs import Job  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
 from benchmarks.pages import markdown, put_between_marks  # noqa: E402
-from reproduction.tasks import Task, Tasks  # noqa: E402
+from reproduction.jobs import Jobs  # noqa: E402
 
 PAGE = ROOT / "docs" / "vectors.md"
 SETS = ("MPQA", "CR", "TREC", "MR")
 EXTRA = {"0": 0, "10,000": 10_000, "30,000": 30_000, "all": 10_000_000}
 
 
-def shares(task: Task, extra_words: int) -> str:
+def shares(job: Job, extra_words: int) -> str:
     """Of words that are unknown, of texts with one, and of texts without any other."""
-    settings = task.common | {"extra_words": extra_words}
-    encoded = AdaSentClassifier(**settings)._encode(
-        *task.part(task.train), validation=task.part(task.dev)
-    )
+    estimator = job.estimator({"extra_words": extra_words})
+    assert job.dev is not None
+    encoded = estimator.encode(*job.part(job.train), validation=job.part(job.dev))
     assert encoded.validation is not None
     unknown = [ids == UNK_ID for ids in encoded.validation.ids]
     found = (
@@ -44,10 +43,10 @@ def shares(task: Task, extra_words: int) -> str:
 
 def main() -> None:
     """Read, count and fill in."""
-    tasks = Tasks()
-    units = {data: tasks.plan.units("table2", [data], ["adasent"])[0] for data in SETS}
+    jobs = Jobs()
+    runs = {data: jobs.plan.runs("table2", [data], ["adasent"])[0] for data in SETS}
     rows = [
-        [name, *(shares(tasks.task(units[data]), extra) for data in SETS)]
+        [name, *(shares(jobs.job(runs[data]), extra) for data in SETS)]
         for name, extra in EXTRA.items()
     ]
     table = markdown(["`extra_words`", *SETS], rows)

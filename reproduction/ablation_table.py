@@ -9,10 +9,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.summary import Summary, summarise
 from reproduction.cells import OURS, Place
+from reproduction.origins import Differences, differences, origin_mark, origin_notes
 from reproduction.render import Cell, Table
 from reproduction.sizes import Sizes, largest
 from reproduction.wording import BETTER, EMPTY, MISSING, WORSE, interval, signed
@@ -20,8 +22,12 @@ from reproduction.wording import BETTER, EMPTY, MISSING, WORSE, interval, signed
 #: The variant that all others are compared with.
 DEFAULT = "default"
 
-Run = tuple[int, int]
-"""Fold and seed."""
+
+class FoldSeed(NamedTuple):
+    """Which run of a variant."""
+
+    fold: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,14 @@ class Variant:
         Accuracies by fold and seed; of the dev part, that of the setting and epoch chosen there.
     vectors
         Names of the word vectors.
+    records
+        The runs.
     """
 
-    dev: dict[Run, float]
-    test: dict[Run, float]
+    dev: dict[FoldSeed, float]
+    test: dict[FoldSeed, float]
     vectors: tuple[str, ...]
+    records: tuple[FoldRecord, ...] = ()
 
     def difference(self, other: Variant) -> Summary | None:
         """Test accuracy of the other less that of this, over runs that both have."""
@@ -46,7 +55,7 @@ class Variant:
         return over_folds({run: other.test[run] - self.test[run] for run in shared})
 
 
-def over_folds(values: Mapping[Run, float]) -> Summary | None:
+def over_folds(values: Mapping[FoldSeed, float]) -> Summary | None:
     """Mean and interval over the folds, or of a single one over its seeds; None of nothing.
 
     Seeds of a fold share all their texts, so that they are not further evidence: each fold counts
@@ -109,6 +118,25 @@ class Ablations:
             return None
         return default.difference(variant)
 
+    def origins(self, place: Place, *, with_default: bool) -> Differences:
+        """In which device and versions the runs differ, those it is compared with included."""
+        variant = self.cells.get(place) or self.others[place]
+        records = list(variant.records)
+        if with_default and self.difference(place) is not None:
+            records += self.cells[place._replace(system=DEFAULT)].records
+        return differences(records)
+
+    def origin_notes(self, places: Iterable[Place]) -> list[str]:
+        """A footnote on marked figures: of variants, or of what they are compared with as well."""
+        return origin_notes(
+            {
+                (place.system, _column(place.data, place.rule)): self.origins(
+                    place, with_default=True
+                )
+                for place in places
+            }
+        )
+
 
 def supported(difference: Summary | None) -> bool:
     """Whether the 95 % interval leaves zero out."""
@@ -132,9 +160,10 @@ def _variant(rows: list[FoldRecord]) -> Variant:
     way = (last.spec, last.sha256, last.n_folds)
     kept = [row for row in rows if (row.spec, row.sha256, row.n_folds) == way]
     return Variant(
-        {(row.fold, row.seed): accuracy for row in kept if (accuracy := dev_accuracy(row))},
-        {(row.fold, row.seed): row.accuracy for row in kept},
+        {FoldSeed(row.fold, row.seed): dev for row in kept if (dev := dev_accuracy(row))},
+        {FoldSeed(row.fold, row.seed): row.accuracy for row in kept},
         tuple(source["name"] for source in last.spec.get("vectors", [])),
+        tuple(kept),
     )
 
 
@@ -156,30 +185,39 @@ def _overview(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
             if variant is None:
                 row.append(MISSING)
             elif difference is None:
-                row.append(Cell(f"{100 * statistics.fmean(variant.test.values()):.2f}"))
+                origin = origin_mark(found.origins(place, with_default=False))
+                row.append(Cell(f"{100 * statistics.fmean(variant.test.values()):.2f}{origin}"))
             else:
-                row.append(Cell(signed(difference.mean) + _sign(difference)))
+                origin = origin_mark(found.origins(place, with_default=True))
+                row.append(Cell(signed(difference.mean) + _sign(difference) + origin))
         rows.append(tuple(row))
+    places = [Place(name, data, rule) for name in found.variants for data, rule in columns]
     notes = (
         f"First row: test accuracy in percent. Below: difference from it. {BETTER} {WORSE}: the "
         "95 % interval of the paired differences leaves zero out.",
+        *found.origin_notes(place for place in places if place in found.cells),
     )
     head = ("Variant", *(_column(*column) for column in columns))
     return Table("ablations", "Ablations of AdaSent", head, tuple(rows), notes)
 
 
 def _details(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
-    rows = []
-    for data, rule in columns:
-        for name in found.variants:
-            place = Place(name, data, rule)
-            if place in found.cells:
-                rows.append((Cell(_column(data, rule)), Cell(name), *_figures(found, place)))
+    places = [
+        place
+        for data, rule in columns
+        for name in found.variants
+        if (place := Place(name, data, rule)) in found.cells
+    ]
+    rows = [
+        (Cell(_column(place.data, place.rule)), Cell(place.system), *_figures(found, place))
+        for place in places
+    ]
     notes = (
         "dev, test: mean accuracy in percent; Δ: variant less default in test accuracy, run by "
         "run; 95 %: interval by Student's t over the folds, each with the mean of its seeds, or "
         "with an official split over the seeds. Folds share training texts and seeds share test "
         "texts, so that intervals are too narrow rather than too wide.",
+        *found.origin_notes(places),
     )
     head = ("Set", "Variant", "runs", "dev", "test", "95 %", "Δ", "95 %")
     return Table("ablations-runs", "Ablations, every figure", head, tuple(rows), notes)
@@ -199,6 +237,7 @@ def _others(found: Ablations, sets: Sequence[str], sizes: Sizes) -> Table:
     notes = (
         "parameters: beside the word vectors, at most. Δ: less AdaSent's default, run by run, "
         "where both read the same vectors; one setting each.",
+        *found.origin_notes(places),
     )
     head = ("Variant", "parameters", "Set", "runs", "dev", "test", "95 %", "Δ", "95 %")
     return Table("ablations-others", "Other systems with a change", head, tuple(rows), notes)
@@ -213,14 +252,17 @@ def _figures(found: Ablations, place: Place) -> tuple[Cell, ...]:
     figures = (
         Cell(str(len(variant.test))),
         dev,
-        Cell(f"{100 * test.mean:.2f}"),
+        Cell(f"{100 * test.mean:.2f}{origin_mark(found.origins(place, with_default=False))}"),
         interval(test.low, test.high),
     )
     if difference is None:
         return (*figures, EMPTY, EMPTY)
     return (
         *figures,
-        Cell(signed(difference.mean), bold=supported(difference)),
+        Cell(
+            signed(difference.mean) + origin_mark(found.origins(place, with_default=True)),
+            bold=supported(difference),
+        ),
         interval(difference.low, difference.high),
     )
 

@@ -18,27 +18,39 @@ from typing import Any
 from adasent.data.audit import Audit, audit
 from adasent.data.span_parser import treebank
 from adasent.errors import DataError
-from adasent.evaluation.records import FoldRecord
+from adasent.evaluation.records import FoldRecord, read_records
+from adasent.evaluation.store import Labelled, RecordStore
 from adasent.text.tokenize import get_tokenizer
 from reproduction.ablation_table import Ablations, ablation_tables
 from reproduction.cells import Variance, variance
 from reproduction.figure_tables import figure_tables
 from reproduction.figures import FIGURES, check_figure
+from reproduction.jobs import Jobs
 from reproduction.paper import paper_sets
 from reproduction.refit_table import Refits, refit_tables
 from reproduction.render import Table
 from reproduction.results import Results
 from reproduction.sizes import Sizes, network_sizes
 from reproduction.specs import Experiments, SystemSpec
-from reproduction.store import Store
 from reproduction.table1 import table1
 from reproduction.table2 import table2
 from reproduction.table3 import table3
-from reproduction.tasks import Tasks
 
 #: Tables that are stores of runs.
 STORES = ("table2", "table3", "ablations", "refit")
 NAMES = ("table1", *STORES, *FIGURES)
+
+
+def open_store(root: str | os.PathLike[str]) -> RecordStore:
+    """The runs below a folder: a file for each table, system, set and fold rule.
+
+    For example ``table2/adasent/MPQA-grouped.jsonl``.
+    """
+    return RecordStore(root, _record_file)
+
+
+def _record_file(run: Labelled) -> Path:
+    return Path(run.spec["table"], run.spec["system"], f"{run.data}-{run.rule}.jsonl")
 
 
 class Catalog:
@@ -59,7 +71,7 @@ class Catalog:
     ) -> None:
         self.root = Path(root)
         self.plan = plan
-        self.store = Store(root)
+        self.store = open_store(root)
         self.sets = paper_sets() if sets is None else tuple(sets)
         chosen = plan.systems.values() if systems is None else map(plan.system, systems)
         self.systems: list[SystemSpec] = list(chosen)
@@ -112,7 +124,14 @@ class Catalog:
     @cached_property
     def records(self) -> dict[str, list[FoldRecord]]:
         """Every run by its table."""
-        return {name: self.store.records(name) for name in STORES}
+        return {
+            name: [
+                record
+                for path in sorted((self.root / name).glob("*/*.jsonl"))
+                for record in read_records(path)
+            ]
+            for name in STORES
+        }
 
     def figure(self, name: str) -> dict[str, Any] | None:
         """The data of a figure; None where it has not been computed."""
@@ -123,24 +142,24 @@ class Catalog:
         """Keep the data of a figure in place of what was there."""
         _write_json(self._figure_path(name), data)
 
-    def add_audits(self, tasks: Tasks) -> None:
+    def add_audits(self, jobs: Jobs) -> None:
         """Look at the sets again."""
         protocol = self.plan.protocol
         for data in self.sets:
             found = audit(
-                tasks.corpus(data),
+                jobs.corpus(data),
                 tokenizer=protocol.tokenizer,
                 n_folds=protocol.n_folds,
                 seed=protocol.fold_seed,
             )
             _write_json(self._audit_path(data), found.to_dict())
 
-    def add_trees(self, tasks: Tasks) -> None:
+    def add_trees(self, jobs: Jobs) -> None:
         """Look again for the texts of the sets in the treebanks."""
         tokenizer = get_tokenizer(self.plan.protocol.tokenizer)
         found = dict(self.trees)
         for data in self.sets:
-            corpus = tasks.corpus(data)
+            corpus = jobs.corpus(data)
             counts = Counter(
                 str(label)
                 for text, label in zip(corpus.texts, corpus.labels, strict=True)
@@ -155,10 +174,10 @@ class Catalog:
         path = self.root / "trees.json"
         return _read_json(path) if path.exists() else {}
 
-    def add_sizes(self, tasks: Tasks) -> None:
+    def add_sizes(self, jobs: Jobs) -> None:
         """Count again what the networks learn, for as many classes as the sets have."""
-        n_classes = {len(set(tasks.corpus(data).labels)) for data in self.sets}
-        found = network_sizes(tasks, n_classes)
+        n_classes = {len(set(jobs.corpus(data).labels)) for data in self.sets}
+        found = network_sizes(jobs, n_classes)
         for name, size in self.sizes.items():  # by number of classes: other sets have others
             if name in found:
                 found[name]["network"] = size["network"] | found[name]["network"]

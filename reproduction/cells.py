@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.significance import Comparison, compare, wilson
 from adasent.evaluation.summary import Summary, summarise
+from reproduction.origins import Differences, differences
 
 #: Names the system that all others are compared with.
 OURS = "adasent"
@@ -60,6 +61,11 @@ class Runs:
         return Summary(found.n, found.mean, found.sd, low, high)
 
     @cached_property
+    def differences(self) -> Differences:
+        """In which device and versions they differ."""
+        return differences(self.records)
+
+    @cached_property
     def shares(self) -> dict[int, float]:
         """Of each text of the corpus, by its position: the share of its runs that had it right."""
         right: dict[int, list[bool]] = defaultdict(list)
@@ -96,10 +102,13 @@ class Variance:
         By system and set, one for each seed.
     n_runs
         How many a complete cell has.
+    differences
+        In which device and versions the runs of a cell differ, by system and set.
     """
 
     scores: dict[tuple[str, str], list[float]]
     n_runs: int
+    differences: dict[tuple[str, str], Differences] = field(default_factory=dict)
 
     def summary(self, system: str, data: str) -> Summary | None:
         """Of a complete cell."""
@@ -112,11 +121,12 @@ def variance(records: Iterable[FoldRecord], n_runs: int) -> Variance:
     found: dict[tuple[str, str], list[FoldRecord]] = defaultdict(list)
     for record in records:
         found[record.spec["system"], record.data].append(record)
-    scores = {}
+    scores, differing = {}, {}
     for place, rows in found.items():
-        by_seed = {row.seed: row.accuracy for row in rows if _way(row) == _way(rows[-1])}
-        scores[place] = [by_seed[seed] for seed in sorted(by_seed)]
-    return Variance(scores, n_runs)
+        by_seed = {row.seed: row for row in rows if _way(row) == _way(rows[-1])}
+        scores[place] = [by_seed[seed].accuracy for seed in sorted(by_seed)]
+        differing[place] = differences(by_seed.values())
+    return Variance(scores, n_runs, differing)
 
 
 def _way(record: FoldRecord) -> tuple[object, ...]:

@@ -1,8 +1,12 @@
-"""``python -m reproduction``: the paper's tables and figures, from records or computed again."""
+"""``python -m reproduction``: the paper's tables and figures, from records or computed again.
+
+Three commands: ``show`` prints or writes what the records say, ``run`` computes what is missing,
+``report`` writes the page with all of it.
+"""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +19,13 @@ from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
     from reproduction.catalog import Catalog
+    from reproduction.figure_runs import Models
+    from reproduction.jobs import Jobs
     from reproduction.render import Table
-    from reproduction.tasks import Tasks
 
 
-class What(StrEnum):
-    """What can be reproduced."""
+class Shown(StrEnum):
+    """What there is to show."""
 
     table1 = "table1"
     table2 = "table2"
@@ -32,7 +37,23 @@ class What(StrEnum):
     fig_pca = "fig-pca"
     fig_composition = "fig-composition"
     all = "all"
-    report = "report"
+
+
+class Computed(StrEnum):
+    """What can be computed: all that is shown, and two counts that the report needs."""
+
+    table1 = "table1"
+    table2 = "table2"
+    table3 = "table3"
+    ablations = "ablations"
+    refit = "refit"
+    fig_belief = "fig-belief"
+    fig_example = "fig-example"
+    fig_pca = "fig-pca"
+    fig_composition = "fig-composition"
+    all = "all"
+    sizes = "sizes"
+    trees = "trees"
 
 
 class Form(StrEnum):
@@ -44,100 +65,133 @@ class Form(StrEnum):
     html = "html"
 
 
-def reproduce(
-    what: Annotated[What, typer.Argument(show_default=False)],
-    rerun: Annotated[
-        bool, typer.Option("--rerun", help="Compute: train and test instead of reading records.")
-    ] = False,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Only these, such as MR,CR.", show_default=False),
-    ] = None,
-    systems: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Only these, such as adasent,cbow.", show_default=False),
-    ] = None,
-    records: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of records: results, or rerun with --rerun. Finished runs are skipped.",
-            show_default=False,
-        ),
-    ] = None,
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Only these, such as MR,CR.", show_default=False),
+]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Only these, such as adasent,cbow; of the ablations, variants.",
+        show_default=False,
+    ),
+]
+Records = Annotated[Path, typer.Option(metavar="DIR", help="Folder of records.")]
+
+
+def show(
+    name: Annotated[Shown, typer.Argument(show_default=False)],
+    sets: Sets = None,
+    systems: Systems = None,
+    records: Records = Path("results"),
     format: Annotated[Form, typer.Option(help="How to print tables.")] = Form.text,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write every table in all forms, and every figure, there; the report: docs.",
-            show_default=False,
-        ),
-    ] = None,
-    readme: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With the report: put Table 2 in short between its marks.",
-            show_default=False,
-        ),
-    ] = None,
-    phrase: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="With fig-composition --rerun: up to 8 words to take apart; may be repeated.",
+            help="Write every table in all forms, and every figure, there.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Show the paper's tables and figures, ours beside the paper's.
+    """Show a table or figure from the records, ours beside the paper's.
 
     \b
     Examples:
-      python -m reproduction table2
-      python -m reproduction all --out reproduction
-      python -m reproduction table2 --rerun --sets CR --systems nbsvm
-      python -m reproduction report --out docs
+      python -m reproduction show table2 --sets CR
+      python -m reproduction show all --out tables
     """
-    from adasent.data import describe
-    from reproduction.catalog import NAMES, Catalog
-    from reproduction.specs import experiments
+    from reproduction.catalog import NAMES
 
-    root = records or Path("rerun" if rerun else "results")
-    if not rerun and not root.is_dir():
-        raise ConfigError(
-            f"no records in {root}; give their folder with --records, or compute with --rerun"
-        )
-    columns = [describe(name).name for name in _names(sets)] or None
-    rows = _names(systems) or None
-    # The rows of the ablations are variants of one system.
-    variants = rows if what is What.ablations else None
-    catalog = Catalog(root, experiments(), columns, None if variants else rows)
-    _check_options(what, rerun, readme, phrase)
-    wanted = NAMES if what is What.all else (what.value,)
-    if rerun:
-        _compute(wanted, catalog, phrase or [], variants)
-    if what is What.report:
-        _write_report(catalog, out or Path("docs"), readme)
-        return
+    catalog = _open(records, sets, None if name is Shown.ablations else systems)
     n_missing = 0
-    for name in wanted:
-        tables = catalog.tables(name)
+    for one in NAMES if name is Shown.all else (name.value,):
+        tables = catalog.tables(one)
         n_missing += sum(table.n_missing for table in tables)
         if out is None:
-            _print(name, tables, format)
+            _print(one, tables, format)
         else:
-            _write(name, tables, catalog, out)
+            _write(one, tables, catalog, out)
     if n_missing:
-        console(stderr=True).print(f"{n_missing} cells have no or not all records in {root}")
+        console(stderr=True).print(f"{n_missing} cells have no or not all records in {records}")
 
 
-def _check_options(what: What, rerun: bool, readme: Path | None, phrase: list[str] | None) -> None:
-    if readme is not None and what is not What.report:
-        raise ConfigError(f"--readme goes with report, not with {what.value}")
-    if phrase and not (rerun and what is What.fig_composition):
-        raise ConfigError("--phrase goes with fig-composition --rerun: it needs a model")
+def run(
+    name: Annotated[Computed, typer.Argument(show_default=False)],
+    sets: Sets = None,
+    systems: Systems = None,
+    records: Records = Path("rerun"),
+    phrase: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With fig-composition: up to 8 words to take apart; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compute what is missing among the records: train, test, and show the outcome.
+
+    Finished runs are skipped, and several processes may fill one folder. Networks are trained as
+    stacks where there is a CUDA device. The committed records were made on an H200 by the third
+    example.
+
+    \b
+    Examples:
+      python -m reproduction run table2 --sets CR --systems nbsvm
+      python -m reproduction run ablations --sets TREC --systems words-only
+      python -m reproduction run table2 --records results
+    """
+    from reproduction.catalog import NAMES
+    from reproduction.figure_runs import Models
+    from reproduction.jobs import Jobs
+
+    if phrase and name is not Computed.fig_composition:
+        raise ConfigError("--phrase goes with fig-composition: it needs a model")
+    variants = _names(systems) if name is Computed.ablations else None
+    catalog = _open(records, sets, None if variants else systems, new=True)
+    jobs = Jobs(catalog.plan)
+    models = Models(jobs, catalog.root / "models")
+    for one in NAMES if name is Computed.all else (name.value,):
+        _compute(one, catalog, models, variants, phrase or [])
+        if one in NAMES:
+            _print(one, catalog.tables(one), Form.text)
+
+
+def report(
+    records: Records = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the page goes.")] = Path("docs"),
+    readme: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Put Table 2 in short between its marks.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write the report on all tables and figures as Markdown and as one HTML page.
+
+    \b
+    Example:
+      python -m reproduction report --readme README.md
+    """
+    _write_report(_open(records, None, None), out, readme)
+
+
+def _open(
+    records: Path, sets: list[str] | None, systems: list[str] | None, *, new: bool = False
+) -> Catalog:
+    """The catalog of a folder, which must be there unless it may be new."""
+    from adasent.data import describe
+    from reproduction.catalog import Catalog
+    from reproduction.specs import experiments
+
+    if not new and not records.is_dir():
+        raise ConfigError(
+            f"no records in {records}; give their folder with --records, or compute with run"
+        )
+    columns = [describe(name).name for name in _names(sets)] or None
+    return Catalog(records, experiments(), columns, _names(systems) or None)
 
 
 def _names(options: list[str] | None) -> list[str]:
@@ -145,40 +199,38 @@ def _names(options: list[str] | None) -> list[str]:
 
 
 def _compute(
-    wanted: tuple[str, ...], catalog: Catalog, phrases: list[str], variants: list[str] | None
+    name: str,
+    catalog: Catalog,
+    models: Models,
+    variants: list[str] | None,
+    phrases: Sequence[str],
 ) -> None:
-    from reproduction.figure_runs import Models, compute_figure
-    from reproduction.specs import TABLES
-    from reproduction.tasks import Tasks
+    from reproduction.figure_runs import compute_figure
 
-    tasks = Tasks(catalog.plan)
-    models = Models(tasks, catalog.root / "models")
-    for name in wanted:
-        if name == "table1":
-            catalog.add_audits(tasks)
-        elif name in TABLES:
-            chosen = [system.name for system in catalog.systems]
-            _run(name, catalog, tasks, variants if name == "ablations" else chosen)
-        elif name == "report":
-            catalog.add_trees(tasks)
-            catalog.add_sizes(tasks)
-        elif name.startswith("fig-"):
-            catalog.add_figure(name, compute_figure(name, models, phrases))
+    if name == "table1":
+        catalog.add_audits(models.jobs)
+    elif name == "trees":
+        catalog.add_trees(models.jobs)
+    elif name == "sizes":
+        catalog.add_sizes(models.jobs)
+    elif name.startswith("fig-"):
+        catalog.add_figure(name, compute_figure(name, models, phrases))
+    elif name == "ablations":
+        _run(name, catalog, models.jobs, variants or None)
+    else:
+        _run(name, catalog, models.jobs, [system.name for system in catalog.systems])
 
 
-def _run(name: str, catalog: Catalog, tasks: Tasks, chosen: list[str] | None) -> None:
-    from reproduction.run import run_missing, run_task
+def _run(name: str, catalog: Catalog, jobs: Jobs, systems: list[str] | None) -> None:
+    from adasent.evaluation.runner import run_jobs
 
     err = console(stderr=True)
-    units = catalog.plan.units(name, catalog.sets, chosen)
-    for n, (unit, record) in enumerate(run_missing(units, tasks, catalog.store, run_task), 1):
-        place = f"{unit.system} on {unit.data}, {unit.rule}, fold {unit.fold + 1}/{unit.n_folds}"
-        result = (
-            "recorded before, or being run by another process"
-            if record is None
-            else f"accuracy {100 * record.accuracy:.2f}  {record.seconds:.1f} s"
-        )
-        err.print(f"{name} {n}/{len(units)}  {place}, seed {unit.seed}  {result}")
+    planned = [jobs.job(run) for run in catalog.plan.runs(name, catalog.sets, systems)]
+    for n, (job, record, is_new) in enumerate(run_jobs(planned, catalog.store), 1):
+        place = f"{job.system} on {job.data}, {job.rule}, fold {job.fold + 1}/{job.n_folds}"
+        result = f"accuracy {100 * record.accuracy:.2f}  {record.seconds:.1f} s"
+        before = "" if is_new else "  recorded before"
+        err.print(f"{name} {n}/{len(planned)}  {place}, seed {job.seed}  {result}{before}")
 
 
 def _print(name: str, tables: list[Table], form: Form) -> None:
@@ -187,7 +239,7 @@ def _print(name: str, tables: list[Table], form: Form) -> None:
     for table in tables:
         say(render(table, form.value))
     if not tables:
-        say(f"{name}: not computed yet; see --rerun\n")
+        say(f"{name}: not computed yet; see run\n")
 
 
 def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
@@ -204,7 +256,7 @@ def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
         return
     data = catalog.figure(name)
     if data is None:
-        say(f"{name}\tnot computed yet; see --rerun")
+        say(f"{name}\tnot computed yet; see run")
         return
     for suffix in ("svg", "png"):
         draw(data, out / f"{name}.{suffix}")
@@ -212,6 +264,7 @@ def _write(name: str, tables: list[Table], catalog: Catalog, out: Path) -> None:
 
 
 def _write_report(catalog: Catalog, out: Path, readme: Path | None) -> None:
+    """The one place that knows what :mod:`reproduction.report` gives."""
     from reproduction.report import fill_readme, write_report
     from reproduction.table2 import short_table2
 
@@ -223,16 +276,18 @@ def _write_report(catalog: Catalog, out: Path, readme: Path | None) -> None:
 
 
 app = new_app()
-app.command()(reproduce)
+app.command()(show)
+app.command()(run)
+app.command()(report)
 
 
 @app.callback()
 def _root(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """The paper's evaluation."""
+    """The paper's evaluation: tables and figures from records, or computed again."""
 
 
 def main() -> None:
     """Run with the arguments of the process."""
-    app(["reproduce", *sys.argv[1:]])
+    app(prog_name="python -m reproduction")

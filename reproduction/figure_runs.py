@@ -13,6 +13,7 @@ import numpy as np
 from adasent.data import describe
 from adasent.errors import AdaSentWarning, DataError
 from adasent.estimators.predictor import Predictor, load
+from adasent.evaluation.jobs import Job
 from reproduction.figures import (
     PHRASES,
     belief_rows,
@@ -23,10 +24,9 @@ from reproduction.figures import (
     pca_panel,
     pooled_words,
 )
+from reproduction.jobs import Jobs
 from reproduction.paper import paper, paper_sets
-from reproduction.run import Make, registry_make
-from reproduction.specs import Unit
-from reproduction.tasks import Task, Tasks
+from reproduction.specs import PlannedRun
 
 #: Words of a phrase that is taken apart: more parts than 36 cannot be read off a picture.
 MAX_PHRASE = 8
@@ -41,21 +41,18 @@ class Models:
     ----------
     folder
         Holds a saved model for each set and way to make it; those that are not there are trained.
-    make
-        From the name of a system and settings to an estimator; None takes the registry's.
     """
 
-    def __init__(self, tasks: Tasks, folder: Path, make: Make | None = None) -> None:
-        self.tasks = tasks
+    def __init__(self, jobs: Jobs, folder: Path) -> None:
+        self.jobs = jobs
         self.folder = folder
-        self._make = registry_make if make is None else make
         self._loaded: dict[str, Predictor] = {}
 
     def predictor(self, data: str) -> Predictor:
         """The model of a set."""
         if data not in self._loaded:
             # Named by how it is made, so that one of another recipe is not taken for it.
-            key = self.task("adasent", data).key
+            key = self.job("adasent", data).key
             path = self.folder / f"{data}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
             if not path.exists():
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -66,36 +63,37 @@ class Models:
 
     def facts(self, data: str) -> dict[str, Any]:
         """Which model it is, and how good on the fold that was left out."""
-        task, predictor = self.task("adasent", data), self.predictor(data)
-        texts, labels = task.part(task.test)
+        job, predictor = self.job("adasent", data), self.predictor(data)
+        texts, labels = job.part(job.test)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # the audit says it
+            warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)  # the audit says it
             predicted = predictor.predict(texts)
         return {
             "data": data,
-            "fold": task.unit.fold,
-            "n_folds": task.unit.n_folds,
+            "fold": job.fold,
+            "n_folds": job.n_folds,
             "n_test": len(texts),
             "accuracy": float(np.mean(predicted == np.asarray(labels))),
-            "settings": task.settings[0],
-            "vectors": [source["name"] for source in task.spec.get("vectors", [])],
+            "settings": job.settings[0],
+            "vectors": [source["name"] for source in job.spec.get("vectors", [])],
         }
 
     def fitted(self, system: str, data: str) -> Any:
         """A system trained on the same part of the set."""
-        task = self.task(system, data)
-        estimator: Any = self._make(system, **(task.common | task.settings[0]))
-        return estimator.fit(*task.part(task.train), validation=task.part(task.dev))
+        job = self.job(system, data)
+        assert job.dev is not None
+        estimator = job.estimator(job.settings[0])
+        return estimator.fit(*job.part(job.train), validation=job.part(job.dev))
 
-    def task(self, system: str, data: str) -> Task:
+    def job(self, system: str, data: str) -> Job:
         """The parts of the set, and what the system is made with."""
-        folds = self.tasks.folds(data, "random")
+        folds = self.jobs.folds(data, "random")
         fold = 0
         if data == paper()["figures"]["example"]["set"]:
-            position = find_example(self.tasks.corpus(data))
+            position = find_example(self.jobs.corpus(data))
             fold = next(f.index for f in folds if position in f.test)
         name = describe(data).name
-        return self.tasks.task(Unit("table2", system, name, "random", fold, len(folds), seed=0))
+        return self.jobs.job(PlannedRun("table2", system, name, "random", fold, len(folds), seed=0))
 
 
 def compute_figure(name: str, models: Models, phrases: Sequence[str] = ()) -> dict[str, Any]:
@@ -135,14 +133,14 @@ def compute_composition(predictor: Predictor, phrases: Sequence[str]) -> dict[st
 def _belief(models: Models, sets: Sequence[str]) -> dict[str, Any]:
     rows = []
     for data in sets:
-        task = models.task("adasent", data)
-        rows += belief_rows(data, models.predictor(data), task.corpus, task.test)
+        job = models.job("adasent", data)
+        rows += belief_rows(data, models.predictor(data), job.corpus, job.test)
     return {"rows": rows}
 
 
 def _example(models: Models, sets: Sequence[str]) -> dict[str, Any]:
     (data,) = sets
-    corpus = models.tasks.corpus(data)
+    corpus = models.jobs.corpus(data)
     position = find_example(corpus)
     text, label = corpus.texts[position], corpus.labels[position]
     return example(models.predictor(data), text, label, positive="positive")
@@ -151,13 +149,13 @@ def _example(models: Models, sets: Sequence[str]) -> dict[str, Any]:
 def _pca(models: Models, sets: Sequence[str]) -> dict[str, Any]:
     panels = []
     for data in sets:
-        task = models.task("adasent", data)
-        texts, labels = task.corpus.texts, task.corpus.labels
+        job = models.job("adasent", data)
+        texts, labels = job.corpus.texts, job.corpus.labels
         features = {
             "AdaSent": most_believed(models.predictor(data), texts),
             "cBoW": pooled_words(models.fitted("cbow", data), texts),
         }
-        panels += [pca_panel(data, name, x, labels, task.test) for name, x in features.items()]
+        panels += [pca_panel(data, name, x, labels, job.test) for name, x in features.items()]
     return {"panels": panels}
 
 

@@ -202,7 +202,9 @@ def tree_text(tree: Tree, tokens: Sequence[str]) -> str:
 def check_figure(name: str, values: Any) -> Mapping[str, Any]:
     """What was read from a file, if it is the data of that figure."""
     if not isinstance(values, dict) or values.get("figure") != name:
-        raise DataError(f"expected the data of {name}, got something else; run it with --rerun")
+        raise DataError(
+            f"expected the data of {name}, got something else; compute it again with run"
+        )
     return values
 
 

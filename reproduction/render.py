@@ -95,6 +95,7 @@ _LATEX = str.maketrans(
         ">": "$>$",
         "▲": r"$\blacktriangle$",
         "▼": r"$\blacktriangledown$",
+        "†": r"$\dagger$",
     }
 )
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from adasent.estimators import registry
 from reproduction.cells import OURS
+from reproduction.jobs import Jobs
 from reproduction.render import Cell, Table
 from reproduction.specs import SystemSpec
-from reproduction.tasks import Tasks
 from reproduction.wording import MISSING
 
 Sizes = dict[str, dict[str, Any]]
@@ -17,23 +17,21 @@ Sizes = dict[str, dict[str, Any]]
 ``network`` beside the words by the number of classes."""
 
 
-def network_sizes(tasks: Tasks, n_classes: Collection[int]) -> Sizes:
+def network_sizes(jobs: Jobs, n_classes: Collection[int]) -> Sizes:
     """Of every network of Table 2, and of the other systems among the ablations."""
     from adasent.estimators.neural import network_size
 
-    plan = tasks.plan
-    any_unit = {
-        unit.system: unit for table in ("table2", "ablations") for unit in plan.units(table)
-    }
+    plan = jobs.plan
+    any_run = {run.system: run for table in ("table2", "ablations") for run in plan.runs(table)}
     found: Sizes = {}
-    for unit in any_unit.values():
-        system = plan.row(unit)
-        if not system.vectors or (unit.table == "ablations" and system.name == OURS):
+    for run in any_run.values():
+        system = plan.row(run)
+        if not system.vectors or (run.table == "ablations" and system.name == OURS):
             continue
-        estimator = registry.make(system.name, **plan.settings(unit)[0])
-        width = tasks.vector_size(unit)
+        estimator = registry.make(system.name, **plan.settings(run)[0])
+        width = jobs.vector_size(run)
         counts = {n: network_size(estimator, width, n) for n in sorted(n_classes)}
-        found[unit.system] = {
+        found[run.system] = {
             "word": max(size.word for size in counts.values()),
             "network": {str(n): size.network for n, size in counts.items()},
         }

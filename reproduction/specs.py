@@ -109,8 +109,10 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One run: settings are tried on the dev part, the best one is tested on the fold once.
+class PlannedRun:
+    """One run that a table asks for, by name; :class:`reproduction.jobs.Jobs` makes a job of it.
+
+    Settings are tried on the dev part, the best one is tested on the fold once.
 
     Attributes
     ----------
@@ -158,12 +160,12 @@ class Experiments:
                 return system
         raise ConfigError(f"unknown system {name!r}{nearest(name, self.systems)}")
 
-    def units(
+    def runs(
         self,
         table: str,
         sets: Iterable[str] | None = None,
         systems: Iterable[str] | None = None,
-    ) -> list[Unit]:
+    ) -> list[PlannedRun]:
         """The runs of a table, set by set.
 
         Parameters
@@ -179,27 +181,27 @@ class Experiments:
         chosen = self.systems.values() if systems is None else map(self.system, systems)
         only = {"table3": "table3", "refit": "vectors"}.get(table)  # what its rows must have
         rows = [row for row in chosen if only is None or getattr(row, only)]
-        units = {"table2": self._table2, "table3": self._table3, "refit": self._refit}[table]
-        return [unit for data in names for row in rows for unit in units(row, data)]
+        of_row = {"table2": self._table2, "table3": self._table3, "refit": self._refit}[table]
+        return [run for data in names for row in rows for run in of_row(row, data)]
 
-    def settings(self, unit: Unit) -> list[Setting]:
-        """What the unit tries, in order."""
-        system, protocol = self.row(unit), self.protocol
-        if unit.table == "ablations":
-            return [dict(self.ablations[unit.system].settings)]
-        if unit.table == "table3":
+    def settings(self, run: PlannedRun) -> list[Setting]:
+        """What the run tries, in order."""
+        system, protocol = self.row(run), self.protocol
+        if run.table == "ablations":
+            return [dict(self.ablations[run.system].settings)]
+        if run.table == "table3":
             # One seed for all systems: those with equal spaces are compared on equal settings.
-            return [system.draws(protocol.n_draws, seed=0)[unit.seed]]
+            return [system.draws(protocol.n_draws, seed=0)[run.seed]]
         return [{}, *(dict(variant) for variant in system.variants)]
 
     def spec(
         self,
-        unit: Unit,
+        run: PlannedRun,
         defaults: Mapping[str, Any],
         vectors: Sequence[dict[str, str]],
         trees: str | None = None,
     ) -> dict[str, Any]:
-        """What the record of the unit says of how it was made; equal specs are the same work.
+        """What the record of the run says of how it was made; equal specs are the same work.
 
         Parameters
         ----------
@@ -211,7 +213,7 @@ class Experiments:
             Where they come from, for a system that composes along them.
         """
         protocol = asdict(self.protocol)
-        system = self.row(unit)
+        system = self.row(run)
         used = {name: protocol[name] for name in ("fold_seed", "dev_fraction", "tokenizer")}
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
@@ -220,34 +222,36 @@ class Experiments:
                 used["extra_words"] = self.protocol.extra_words
         if trees is not None:
             used["trees"] = trees
-        if unit.table != "table3":
-            used["n_seeds"] = self._n_seeds(system, unit.data)
-        head: dict[str, Any] = {"table": unit.table, "system": unit.system}
-        if unit.table == "ablations":
-            ablation = self.ablations[unit.system]
+        if run.table != "table3":
+            used["n_seeds"] = self._n_seeds(system, run.data)
+        head: dict[str, Any] = {"table": run.table, "system": run.system}
+        if run.table == "ablations":
+            ablation = self.ablations[run.system]
             head |= {"of": ablation.system, "network": ablation.network}
         rest = {name: value for name, value in defaults.items() if name not in used}
-        return head | used | {"defaults": rest, "settings": self.settings(unit)}
+        return head | used | {"defaults": rest, "settings": self.settings(run)}
 
-    def row(self, unit: Unit) -> SystemSpec:
-        """The system that the unit runs."""
-        ablated = unit.table == "ablations"
-        return self.systems[self.ablations[unit.system].system if ablated else unit.system]
+    def row(self, run: PlannedRun) -> SystemSpec:
+        """The system that is run, an ablation's included."""
+        ablated = run.table == "ablations"
+        return self.systems[self.ablations[run.system].system if ablated else run.system]
 
-    def vectors(self, unit: Unit) -> tuple[str, ...]:
-        """Names of the word vectors that the unit uses."""
-        if not self.row(unit).vectors:
+    def vectors(self, run: PlannedRun) -> tuple[str, ...]:
+        """Names of the word vectors that the run uses."""
+        if not self.row(run).vectors:
             return ()
-        own = self.ablations[unit.system].vectors if unit.table == "ablations" else None
+        own = self.ablations[run.system].vectors if run.table == "ablations" else None
         return self.protocol.vectors if own is None else own
 
-    def _ablations(self, sets: Iterable[str] | None, names: Iterable[str] | None) -> list[Unit]:
+    def _ablations(
+        self, sets: Iterable[str] | None, names: Iterable[str] | None
+    ) -> list[PlannedRun]:
         asked = None if sets is None else [describe(name).name for name in sets]
         for name in names or ():
             if name not in self.ablations:
                 raise ConfigError(f"unknown ablation {name!r}{nearest(name, self.ablations)}")
         return [
-            Unit("ablations", name, data, "random", fold, self._n_folds(data), seed)
+            PlannedRun("ablations", name, data, "random", fold, self._n_folds(data), seed)
             for data in self.protocol.ablated
             if asked is None or data in asked
             for name in (self.ablations if names is None else names)
@@ -255,28 +259,28 @@ class Experiments:
             for seed in range(self._n_seeds(self.systems["adasent"], data))
         ]
 
-    def _table2(self, system: SystemSpec, data: str) -> list[Unit]:
+    def _table2(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         n_folds = self._n_folds(data)
         rules = RULES if data in self.protocol.grouped else RULES[:1]
         return [
-            Unit("table2", system.name, data, rule, fold, n_folds, seed)
+            PlannedRun("table2", system.name, data, rule, fold, n_folds, seed)
             for rule in rules
             for fold in range(n_folds)
             for seed in range(self._n_seeds(system, data))
         ]
 
-    def _refit(self, system: SystemSpec, data: str) -> list[Unit]:
+    def _refit(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         return [
-            replace(unit, table="refit")
-            for unit in self._table2(system, data)
-            if unit.rule == RULES[0]
+            replace(run, table="refit")
+            for run in self._table2(system, data)
+            if run.rule == RULES[0]
         ]
 
-    def _table3(self, system: SystemSpec, data: str) -> list[Unit]:
+    def _table3(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         n_folds = self._n_folds(data)
         fold = self.protocol.table3_fold if n_folds > 1 else 0
         return [
-            Unit("table3", system.name, data, "random", fold, n_folds, seed)
+            PlannedRun("table3", system.name, data, "random", fold, n_folds, seed)
             for seed in range(self.protocol.n_draws)
         ]
 

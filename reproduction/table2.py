@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reproduction.cells import OURS, Place
+from reproduction.origins import origin_mark, origin_notes
 from reproduction.paper import paper_accuracy
 from reproduction.render import Cell, Table
 from reproduction.results import Results
@@ -62,19 +63,23 @@ def short_table2(results: Results, sizes: Sizes) -> Table:
         for data in results.sets:
             place = Place(system.name, data, "random")
             mean = results.mean(*place)
-            test = results.tests.get(place)
-            row.append(
-                MISSING
-                if mean is None
-                else Cell(f"{mean:.1f}{mark(test)}", bold=results.is_best(place))
-            )
+            if mean is None:
+                row.append(MISSING)
+                continue
+            marks = mark(results.tests.get(place)) + origin_mark(results.runs[place].differences)
+            row.append(Cell(f"{mean:.1f}{marks}", bold=results.is_best(place)))
         if sizes:
             n_parameters = largest(sizes, system.name)
             row.append(EMPTY if n_parameters is None else Cell(f"{n_parameters:,}"))
         rows.append(tuple(row))
     n_missing = sum(row.count(MISSING) for row in rows)
     n = len(results.systems) * len(results.sets)
-    notes = (_MARKS, *_standing(results), *missing_note(n_missing, n, "cells"))
+    notes = (
+        _MARKS,
+        *_standing(results),
+        *missing_note(n_missing, n, "cells"),
+        *_origins(results, results.sets, RULES[:1]),
+    )
     title = "Accuracy in percent, mean over the random folds; TREC: official test part, over seeds"
     head = ("", *results.sets, *(["parameters"] if sizes else []))
     if sizes:
@@ -86,10 +91,23 @@ def _cell(results: Results, place: Place) -> Cell:
     runs = results.runs.get(place)
     if runs is None:
         return MISSING
-    summary = runs.summary()
+    summary, origin = runs.summary(), origin_mark(runs.differences)
     if not runs.complete:
-        return Cell(f"{mean_and_sd(summary)} ({len(runs.records)}/{runs.n_runs})")
-    return Cell(mean_and_sd(summary) + mark(results.tests[place]), bold=results.is_best(place))
+        return Cell(f"{mean_and_sd(summary)}{origin} ({len(runs.records)}/{runs.n_runs})")
+    marks = mark(results.tests[place]) + origin
+    return Cell(mean_and_sd(summary) + marks, bold=results.is_best(place))
+
+
+def _origins(results: Results, sets: Sequence[str], rules: Sequence[str]) -> list[str]:
+    """A footnote on the cells whose runs come from different devices or versions."""
+    cells = {
+        (system.title, data if rule == RULES[0] else f"{data} {rule}"): found.differences
+        for system in results.systems
+        for data in sets
+        for rule in rules
+        if (found := results.runs.get(Place(system.name, data, rule))) is not None
+    }
+    return origin_notes(cells)
 
 
 def _accuracy(results: Results) -> Table:
@@ -107,6 +125,7 @@ def _accuracy(results: Results) -> Table:
         _MARKS,
         *missing_note(n_missing, len(results.systems) * len(results.sets), "cells"),
         *_standing(results),
+        *_origins(results, results.sets, RULES[:1]),
     )
     title = "Table 2. Classification accuracy, random folds"
     return Table("table2", title, columns(results.sets), tuple(rows), notes, n_missing)
@@ -148,6 +167,7 @@ def _fold_rules(results: Results, sets: Sequence[str]) -> Table:
         "questions that stand in the official test part are left out).",
         _MARKS,
         *missing_note(n_missing, len(results.systems) * len(sets), "grouped cells"),
+        *_origins(results, sets, RULES),
     )
     head = ("Model", *(f"{data} {what}" for data in sets for what in (*RULES, "Δ")))
     title = "Table 2, both fold rules"
@@ -168,6 +188,8 @@ def _tests(results: Results, grouped: Sequence[str]) -> Table:
         "AdaSent −: AdaSent less this system, with the interval of a paired bootstrap. right "
         "alone: texts that only AdaSent : only this system has right (of several runs, more often "
         "right). p: McNemar's test; bold where both tests support a difference.",
+        *_origins(results, results.sets, RULES[:1]),
+        *_origins(results, grouped, RULES[1:]),
     )
     head = ("Set", "Model", "mean", "sd", "95 %", "runs", "AdaSent −", "95 %", "right alone", "p")
     return Table("table2-tests", "Table 2, intervals and paired tests", head, tuple(rows), notes)
@@ -179,7 +201,7 @@ def _test_row(results: Results, place: Place, title: str) -> tuple[Cell, ...]:
     row = (
         Cell(f"{place.data}, {place.rule}"),
         Cell(title),
-        Cell(f"{100 * summary.mean:.2f}"),
+        Cell(f"{100 * summary.mean:.2f}{origin_mark(runs.differences)}"),
         EMPTY if summary.sd is None else Cell(f"{100 * summary.sd:.2f}"),
         interval(summary.low, summary.high),
         Cell(f"{summary.n} of {runs.n_runs}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reproduction.cells import OURS, Variance
+from reproduction.origins import origin_mark, origin_notes
 from reproduction.paper import paper_variance
 from reproduction.render import Cell, Table
 from reproduction.specs import SystemSpec
@@ -32,7 +33,8 @@ def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) 
             row.append(EMPTY if said is None else Cell(f"{said[0]:.2f} ± {said[1]:.2f}"))
             summary = summaries.get((system.name, data))
             if summary is not None:
-                row.append(Cell(mean_and_sd(summary, 2), bold=summary.mean == best[data]))
+                mark = origin_mark(found.differences.get((system.name, data), ()))
+                row.append(Cell(mean_and_sd(summary, 2) + mark, bold=summary.mean == best[data]))
                 continue
             n_missing += 1
             n_found = len(found.scores.get((system.name, data), []))
@@ -43,6 +45,14 @@ def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) 
         "a setting and an initialisation of its own."
     ]
     notes += missing_note(n_missing, len(systems) * len(sets), "cells")
+    notes += origin_notes(
+        {
+            (system.title, data): found.differences.get((system.name, data), ())
+            for system in systems
+            for data in sets
+            if (system.name, data) in summaries
+        }
+    )
     notes += _robustness(found, systems, sets)
     return [
         Table(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adasent.data import Corpus
+from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord
 
 #: The paper's sets and their kind of split.
@@ -57,6 +58,29 @@ class EarlyRule(Rule):
             {"epoch": 0, "train_loss": 0.123456789, "valid_loss": 0.5, "gradient_norm": 1.0}
         ]
         return self
+
+
+def toy_job(make: Any, fold: int = 0, **changes: Any) -> Job:
+    """The texts in five parts: one is tested, another chooses between two rates."""
+    parts = np.arange(60).reshape(5, 12)
+    train = np.concatenate([parts[(fold + i) % 5] for i in (2, 3, 4)])
+    values: dict[str, Any] = {
+        "settings": [{"rate": 1}, {"rate": 2}],
+        "spec": {"table": "t", "system": "rule"},
+        "seed": 3,
+    } | changes
+    return Job(
+        system="rule",
+        corpus=toy_corpus("MR"),
+        train=train,
+        dev=parts[(fold + 1) % 5],
+        test=parts[fold],
+        make=make,
+        rule="random",
+        n_folds=5,
+        fold=fold,
+        **values,
+    )
 
 
 def made_up(

@@ -16,9 +16,10 @@ from adasent.data import Corpus
 from adasent.data.span_parser import N_ROWS, SpanParser
 from adasent.data.trees import Treebank, parse_trees
 from adasent.errors import AdaSentWarning, ConfigError, DataError
+from adasent.estimators import neural
 from adasent.evaluation import crossval
 from adasent.evaluation.crossval import cross_validate, make_folds
-from adasent.evaluation.records import append_record, read_records
+from adasent.evaluation.records import UNSAID, append_record, read_records
 from adasent.vectors.words import WordVectors, write_vectors
 
 RESULTS = Path(__file__).parents[2] / "results" / "defaults"
@@ -53,6 +54,8 @@ def test_record(corpus: Corpus, tmp_path: Path) -> None:
         assert len(record.history) == 2
         assert record.history[0]["gradient_flow"] in ("healthy", "vanishing", "exploding")
         assert {"adasent", "torch", "numpy", "python", "platform"} == set(record.versions)
+        assert (record.machine, record.n_threads, record.n_together) == ("cpu", 1, 1)
+        assert record.chosen is None
         json.dumps(record.spec)
 
 
@@ -84,7 +87,7 @@ def test_recorded_folds_are_not_run_again(
     def ran(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(AdaSentClassifier, "fit", ran)
+    monkeypatch.setattr("adasent.evaluation.runner.train_group", ran)
     for data, settings, more in others:
         with pytest.raises(ZeroDivisionError):
             next(cross_validate(data, settings, n_folds=2, out=out, **more))
@@ -110,13 +113,13 @@ def test_labels_of_mixed_types_are_refused(corpus: Corpus) -> None:
 def test_an_interrupted_fold_is_no_result(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit = AdaSentClassifier.fit
+    fit = neural.fit_encoded
 
-    def cut_short(self: AdaSentClassifier, *args: Any) -> AdaSentClassifier:
-        fit(self, *args).history_.interrupted = True
-        return self
+    def cut_short(estimators: Any, texts: Any) -> None:
+        fit(estimators, texts)
+        estimators[0].history_.interrupted = True
 
-    monkeypatch.setattr(AdaSentClassifier, "fit", cut_short)
+    monkeypatch.setattr(neural, "fit_encoded", cut_short)
     out = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         next(cross_validate(corpus, TINY, n_folds=2, out=out))
@@ -137,9 +140,9 @@ def test_folds_trained_as_one_are_the_same_folds(corpus: Corpus, tmp_path: Path)
         assert record.best_epoch == single.best_epoch
         for row, expected in zip(record.history, single.history, strict=True):
             assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-4)
-    assert runs[1][0].device.endswith("4 models together")
+    assert runs[1][0].n_together == 4
     assert runs[1][0].history[0]["gradient_flow"] is None
-    assert "together" not in runs[5][0].device  # the sixth fold was left to itself
+    assert runs[5][0].n_together == 1  # the sixth fold was left to itself
 
 
 def test_a_seed_named_twice_is_run_once(corpus: Corpus) -> None:
@@ -151,12 +154,13 @@ def test_a_seed_named_twice_is_run_once(corpus: Corpus) -> None:
 def test_folds_finished_before_an_interrupt_are_kept(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_short(estimators: Any, parts: Any) -> None:
-        for estimator, part in zip(estimators, parts, strict=True):
-            estimator.fit(*part)
+    fit = neural.fit_encoded
+
+    def cut_short(estimators: Any, texts: Any) -> None:
+        fit(estimators, texts)
         estimators[1].history_.interrupted = True
 
-    monkeypatch.setattr("adasent.estimators.neural.fit_together", cut_short)
+    monkeypatch.setattr(neural, "fit_encoded", cut_short)
     out = tmp_path / "r.jsonl"
     with pytest.raises(KeyboardInterrupt):
         next(cross_validate(corpus, TINY, n_folds=3, out=out, stack=3))
@@ -200,12 +204,12 @@ def test_committed_records_are_recognised() -> None:
     records = [record for path in sorted(RESULTS.glob("*.jsonl")) for record in read_records(path)]
     assert len(records) > 10
     for record in records:
-        said = crossval.UNSAID | record.spec
+        said = UNSAID | record.spec
         settings = {n: v for n, v in said.items() if n not in ("vectors", "system")}
         spec = crossval._spec("adasent", AdaSentClassifier(**settings), {})
         spec["vectors"] = record.spec["vectors"]  # the files are not at hand
-        # A setting that came later belongs into crossval.UNSAID, with how these were made.
-        assert crossval._known_key(replace(record, spec=spec)) == crossval._known_key(record)
+        # A setting that came later belongs into records.UNSAID, with how these were made.
+        assert replace(record, spec=spec).key == record.key
 
 
 def test_a_system_without_epochs(corpus: Corpus) -> None:
@@ -221,15 +225,16 @@ def test_a_system_without_epochs(corpus: Corpus) -> None:
         assert (record.n_train, record.n_valid, record.n_test) == (20, 0, 20)
         assert (record.history, record.best_epoch, record.device) == ([], 0, "cpu")
         assert {"scikit-learn", "numpy"} < set(record.versions)
+        assert (record.n_threads, record.n_together) == (1, 1)
         assert record.accuracy == 1.0  # their words give the reviews away
 
 
 def test_networks_are_trained_as_one_and_others_one_by_one(corpus: Corpus) -> None:
     small = {"vector_size": 8, "epochs": 1}
     networks = [r for r, _ in cross_validate(corpus, small, system="cbow", n_folds=2, stack=2)]
-    assert networks[0].device.endswith("2 models together")
+    assert networks[0].n_together == 2
     others = [r for r, _ in cross_validate(corpus, {}, system="nbsvm", n_folds=2, stack=2)]
-    assert others[0].device == "cpu"
+    assert (others[0].device, others[0].n_together) == ("cpu", 1)
 
 
 def test_vectors_for_a_system_that_reads_none(corpus: Corpus, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from adasent.errors import DataError
-from adasent.evaluation.locks import try_locked
 from adasent.evaluation.records import FoldRecord, append_record, read_records
 
 RECORD = FoldRecord(
@@ -44,11 +43,12 @@ def test_round_trip_in_order(tmp_path: Path) -> None:
     assert read_records(path) == []
     second = replace(RECORD, fold=1)
     trained_again = replace(RECORD, fold=2, before=[1])
-    many = replace(trained_again, classes=list(range(11)))
+    many = replace(trained_again, fold=3, classes=list(range(11)), n_threads=2, n_together=5)
     for record in (RECORD, second, trained_again, many):
         append_record(path, record)
     assert read_records(path) == [RECORD, second, trained_again, many]
-    assert '"before"' not in path.read_text().splitlines()[0]
+    first = path.read_text().splitlines()[0]
+    assert not any(name in first for name in ("before", "n_threads", "n_together"))
 
 
 def test_a_torn_end_is_ignored_and_cut_off(tmp_path: Path) -> None:
@@ -64,10 +64,14 @@ def test_a_torn_end_is_ignored_and_cut_off(tmp_path: Path) -> None:
 
 def test_a_torn_end_longer_than_a_block(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    for whole in (b"", b"\n"):
-        path.write_bytes(whole + b"x" * 200_000)
+    for whole in ([], [replace(RECORD, seed=7)]):
+        path.write_bytes(b"")
+        for record in whole:
+            append_record(path, record)
+        with path.open("ab") as file:
+            file.write(b"x" * 200_000)
         append_record(path, RECORD)
-        assert path.read_bytes().startswith(whole + b'{"spec"')
+        assert read_records(path) == [*whole, RECORD]
 
 
 @pytest.mark.parametrize("line", ["{}", "[1]", "not json", '{"seed": 1}'])
@@ -153,9 +157,28 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     assert found == [(seed, i) for seed in range(3) for i in range(20)]
 
 
-def test_only_one_holds_a_lock(tmp_path: Path) -> None:
-    with (tmp_path / "lock").open("w") as one, (tmp_path / "lock").open("w") as two:
-        with try_locked(one) as mine, try_locked(two) as yours:
-            assert (mine, yours) == (True, False)
-        with try_locked(two) as yours:
-            assert yours
+def test_the_same_work_is_recorded_once(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    assert append_record(path, RECORD) == RECORD
+    slower = replace(RECORD, seconds=9.0)
+    assert append_record(path, slower) == RECORD  # what is there stays
+    assert read_records(path) == [RECORD]
+
+
+def test_nothing_but_the_records_is_left_beside_them(tmp_path: Path) -> None:
+    append_record(tmp_path / "records.jsonl", RECORD)
+    assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("device", "machine"),
+    [
+        ("cpu", "cpu"),
+        ("cpu, 1 threads", "cpu"),
+        ("NVIDIA H200, 60 models together", "NVIDIA H200"),
+        ("cuda (NVIDIA H200), 10 models together", "NVIDIA H200"),
+        ("NVIDIA H200", "NVIDIA H200"),
+    ],
+)
+def test_the_machine_of_older_records(device: str, machine: str) -> None:
+    assert replace(RECORD, device=device).machine == machine

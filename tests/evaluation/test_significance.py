@@ -1,13 +1,14 @@
-"""The tests against scipy, against each other, and where they must be silent."""
+"""The tests against figures worked out by other means, and where they must be silent."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from scipy import stats
 
 from adasent.errors import DataError
-from adasent.evaluation.significance import compare, mcnemar, paired_bootstrap, student_t, wilson
+from adasent.evaluation.significance import compare, mcnemar, paired_bootstrap, wilson
 
 
 def answers(both: int, first: int, second: int, none: int) -> tuple[np.ndarray, np.ndarray]:
@@ -21,9 +22,9 @@ def answers(both: int, first: int, second: int, none: int) -> tuple[np.ndarray, 
 def test_few_differences_are_tested_exactly(first: int, second: int) -> None:
     result = mcnemar(*answers(50, first, second, 10))
     n = first + second
-    expected = stats.binomtest(first, n).pvalue if n else 1.0
+    tail = sum(math.comb(n, k) for k in range(min(first, second) + 1))
     assert result.exact
-    assert result.p == pytest.approx(expected, rel=1e-12)
+    assert result.p == pytest.approx(min(1.0, 2 * tail / 2**n), rel=1e-12)
 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 20), (30, 31), (200, 120), (40, 40)])
@@ -32,7 +33,7 @@ def test_many_differences_take_chi_square(first: int, second: int) -> None:
     statistic = max(0, abs(first - second) - 1) ** 2 / (first + second)
     assert not result.exact
     assert (result.n_first, result.n_second) == (first, second)
-    assert result.p == pytest.approx(stats.chi2.sf(statistic, 1), rel=1e-12)
+    assert result.p == pytest.approx(math.erfc(math.sqrt(statistic / 2)), rel=1e-12)
 
 
 def test_bootstrap_agrees_with_drawing_texts() -> None:
@@ -87,19 +88,6 @@ def test_equal_systems() -> None:
     assert not result.supported
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 10, 49])
-@pytest.mark.parametrize("probability", [0.5, 0.9, 0.975, 0.999])
-def test_student_t(freedom: int, probability: float) -> None:
-    expected = stats.t.ppf(probability, freedom)
-    assert student_t(probability, freedom) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize(("probability", "freedom"), [(0.4, 3), (1.0, 3), (0.975, 0)])
-def test_student_t_refuses(probability: float, freedom: int) -> None:
-    with pytest.raises(DataError, match="degree of freedom"):
-        student_t(probability, freedom)
-
-
 @pytest.mark.parametrize(("a", "b"), [([], []), ([True], [True, False]), ([[True]], [[True]])])
 def test_answers_must_pair_up(a: list[bool], b: list[bool]) -> None:
     with pytest.raises(DataError, match="equally long"):
@@ -108,8 +96,11 @@ def test_answers_must_pair_up(a: list[bool], b: list[bool]) -> None:
 
 @pytest.mark.parametrize(("n_right", "n"), [(0, 5), (460, 500), (500, 500), (1, 1)])
 def test_wilson(n_right: int, n: int) -> None:
-    expected = stats.binomtest(n_right, n).proportion_ci(0.95, method="wilson")
-    assert wilson(n_right, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    z2 = 1.959963984540054**2
+    share = n_right / n
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    assert wilson(n_right, n) == pytest.approx((middle - half, middle + half), abs=1e-12)
 
 
 @pytest.mark.parametrize(("n_right", "n"), [(0, 0), (3, 2), (-1, 2)])

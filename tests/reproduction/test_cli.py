@@ -11,11 +11,10 @@ import pytest
 from typer.testing import Result
 
 from experiment_cases import EarlyRule, made_up, toy_corpus
-from reproduction import catalog, figure_runs, report, run, specs, tasks
-from reproduction.catalog import NAMES
+from reproduction import catalog, figure_runs, jobs, report, specs
+from reproduction.catalog import NAMES, open_store
 from reproduction.report.readme import BEGIN, END
-from reproduction.specs import Experiments, Protocol, SystemSpec, Unit
-from reproduction.store import Store
+from reproduction.specs import Experiments, Protocol, SystemSpec
 
 Run = Callable[..., Result]
 
@@ -23,10 +22,9 @@ Run = Callable[..., Result]
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """One cell of Table 2 and the data of one figure."""
-    store = Store(tmp_path / "results")
+    store = open_store(tmp_path / "results")
     for fold in range(2):
-        record = made_up("nbsvm", "MR", [1, 1, 1, fold], fold=fold)
-        store.add(Unit("table2", "nbsvm", "MR", "random", fold, 2, 0), record)
+        store.add(made_up("nbsvm", "MR", [1, 1, 1, fold], fold=fold))
     data = {"figure": "fig-example", "text": "a b", "label": "positive", "positive": "positive"}
     data |= {"beliefs": [0.5, 0.5], "level_probabilities": [0.1, 0.9], "probability": 0.5}
     data |= {"models": [{"data": "MR", "accuracy": 0.8, "n_test": 5}]}
@@ -41,12 +39,16 @@ def small_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SystemSpec("adasent", "AdaSent", variants=({"rate": 2},), space={"rate": [1, 2, 3]})
     plan = Experiments(Protocol(n_folds=2, n_settings=2, n_draws=2), {"adasent": system})
     monkeypatch.setattr(specs, "experiments", lambda: plan)
-    monkeypatch.setattr(tasks.Tasks.__init__, "__defaults__", (None, toy_corpus, lambda _: {}))
-    monkeypatch.setattr(run, "registry_make", lambda system, **settings: EarlyRule(**settings))
+
+    def make(system: str, network: str | None, **settings: Any) -> EarlyRule:
+        return EarlyRule(**settings)
+
+    defaults = (None, toy_corpus, lambda _: {}, make)
+    monkeypatch.setattr(jobs.Jobs.__init__, "__defaults__", defaults)
 
 
 def test_prints_a_table(run: Run, results: Path) -> None:
-    result = run("reproduce", "table2", "--records", results, "--sets", "MR", "--systems", "NB-SVM")
+    result = run("show", "table2", "--records", results, "--sets", "MR", "--systems", "NB-SVM")
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[0] == "Table 2. Classification accuracy, random folds"
     assert "NB-SVM 79.4 87.5 ± 17.7" in lines
@@ -58,13 +60,13 @@ def test_prints_a_table(run: Run, results: Path) -> None:
     [("markdown", "| NB-SVM | 79.4 |"), ("latex", "NB-SVM & 79.4 &"), ("html", "NB-SVM</th>")],
 )
 def test_forms(run: Run, results: Path, form: str, expected: str) -> None:
-    result = run("reproduce", "table2", "--records", results, "--format", form)
+    result = run("show", "table2", "--records", results, "--format", form)
     assert expected in result.stdout
 
 
 def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run("reproduce", "all", "--records", results, "--out", out)
+    result = run("show", "all", "--records", results, "--out", out)
     assert result.exit_code == 0
     files = {path.name for path in out.iterdir()}
     for name in ("table1", "table1-traps", "table2", "table2-grouped", "table2-tests", "table3"):
@@ -77,9 +79,9 @@ def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> No
 
 
 def test_a_figure_in_words(run: Run, results: Path) -> None:
-    assert "Sentence: a b" in run("reproduce", "fig-example", "--records", results).stdout
-    result = run("reproduce", "fig-pca", "--records", results)
-    assert result.stdout == "fig-pca: not computed yet; see --rerun\n\n"
+    assert "Sentence: a b" in run("show", "fig-example", "--records", results).stdout
+    result = run("show", "fig-pca", "--records", results)
+    assert result.stdout == "fig-pca: not computed yet; see run\n\n"
 
 
 def test_the_report(
@@ -88,7 +90,7 @@ def test_the_report(
     readme = tmp_path / "README.md"
     readme.write_text(f"{BEGIN}\n{END}\n")
     out = tmp_path / "docs"
-    command = ["reproduce", "report", "--records", results, "--out", out, "--readme", readme]
+    command = ["report", "--records", results, "--out", out, "--readme", readme]
     refused = run(*command)
     assert refused.exit_code == 1
     assert "the report is about all records" in refused.stderr
@@ -104,16 +106,15 @@ def test_the_report(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["table2", "--readme", "README.md"], "--readme goes with report, not with table2"),
-        (["fig-composition", "--phrase", "a"], "--phrase goes with fig-composition --rerun"),
-        (["table2", "--rerun", "--phrase", "a"], "--phrase goes with fig-composition --rerun"),
-        (["ablations", "--rerun", "--systems", "defalt"], "did you mean 'default'"),
+        (["table2", "--phrase", "a"], "--phrase goes with fig-composition"),
+        (["ablations", "--systems", "defalt"], "did you mean 'default'"),
+        (["table2", "--systems", "adasend"], "did you mean 'adasent'"),
     ],
 )
 def test_options_that_do_not_go_together(
     run: Run, results: Path, arguments: list[str], expected: str
 ) -> None:
-    result = run("reproduce", *arguments, "--records", results)
+    result = run("run", *arguments, "--records", results)
     assert result.exit_code == 1
     assert expected in result.stderr
 
@@ -126,26 +127,24 @@ def test_trees_are_looked_for_again(
             return None if tokens[0] == "bad" else [0]
 
     monkeypatch.setattr(catalog, "treebank", Bank)
-    monkeypatch.setattr(catalog.Tasks, "corpus", lambda self, name: toy_corpus(name))
-    monkeypatch.setattr(catalog.Tasks, "vector_size", lambda self, unit: 5)
-    command = ["reproduce", "report", "--rerun", "--records", results, "--out", tmp_path / "docs"]
-    run(*command, "--sets", "MR")  # there are no records to make the page of
+    monkeypatch.setattr(catalog.Jobs, "corpus", lambda self, name: toy_corpus(name))
+    monkeypatch.setattr(catalog.Jobs, "vector_size", lambda self, run: 5)
+    command = ["run", "trees", "--records", results]
+    assert run(*command, "--sets", "MR").exit_code == 0
     assert json.loads((results / "trees.json").read_text()) == {"MR": {"pos": 30, "neg": 0}}
-    run(*command, "--sets", "CR")
+    assert run(*command, "--sets", "CR").exit_code == 0
     assert sorted(json.loads((results / "trees.json").read_text())) == ["CR", "MR"]
 
 
 def test_networks_are_counted_again(
     run: Run, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog.Catalog, "add_trees", lambda self, tasks: None)
-    monkeypatch.setattr(catalog.Tasks, "corpus", lambda self, name: toy_corpus(name))
-    monkeypatch.setattr(catalog.Tasks, "vector_size", lambda self, unit: 5)
+    monkeypatch.setattr(catalog.Jobs, "corpus", lambda self, name: toy_corpus(name))
+    monkeypatch.setattr(catalog.Jobs, "vector_size", lambda self, run: 5)
     before = {"rnn": {"word": 1, "network": {"2": 1, "6": 7}}, "gone": {"word": 1, "network": {}}}
     (results / "sizes.json").write_text(json.dumps(before))
-    out = tmp_path / "docs"
-    command = ["reproduce", "report", "--rerun", "--records", results, "--out", out, "--sets", "MR"]
-    run(*command)  # there are no records to make the page of
+    command = ["run", "sizes", "--records", results, "--sets", "MR"]
+    assert run(*command).exit_code == 0
     found = json.loads((results / "sizes.json").read_text())
     assert "gone" not in found
     assert found["rnn"]["word"] == 5
@@ -155,30 +154,30 @@ def test_networks_are_counted_again(
 
 def test_no_records(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("reproduce", "table2")
+    result = run("show", "table2")
     assert result.exit_code == 1
     assert "no records in results" in result.stderr
-    assert "did you mean" in run("reproduce", "table2", "--rerun", "--systems", "adasend").stderr
+    assert "did you mean" in run("run", "table2", "--systems", "adasend").stderr
 
 
 def test_damaged_figure(run: Run, results: Path) -> None:
     (results / "figures" / "fig-example.json").write_text("{")
-    result = run("reproduce", "fig-example", "--records", results)
+    result = run("show", "fig-example", "--records", results)
     assert "not valid JSON" in result.stderr
 
 
 @pytest.mark.usefixtures("small_plan")
 def test_rerun_of_a_cell(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("reproduce", "table2", "--rerun", "--sets", "MR,CR")
+    result = run("run", "table2", "--sets", "MR,CR")
     assert result.stderr.count("accuracy") == 4
     assert "table2 2/4  adasent on MR, random, fold 2/2, seed 0  accuracy" in result.stderr
     assert "±" in result.stdout
-    again = run("reproduce", "table2", "--rerun", "--sets", "MR,CR")
+    again = run("run", "table2", "--sets", "MR,CR")
     assert again.stderr.count("recorded before") == 4
     assert again.stdout == result.stdout
-    assert run("reproduce", "table3", "--rerun", "--sets", "CR").stderr.count("accuracy") == 2
-    rerun = run("reproduce", "table1", "--rerun", "--sets", "CR")
+    assert run("run", "table3", "--sets", "CR").stderr.count("accuracy") == 2
+    rerun = run("run", "table1", "--sets", "CR")
     assert "ours" in rerun.stdout
     assert (tmp_path / "rerun" / "table1" / "CR.json").exists()
 
@@ -188,6 +187,6 @@ def test_rerun_of_a_figure(
 ) -> None:
     data: dict[str, Any] = json.loads((results / "figures" / "fig-example.json").read_text())
     monkeypatch.setattr(figure_runs, "compute_figure", lambda name, models, phrases: data)
-    result = run("reproduce", "fig-example", "--rerun", "--records", tmp_path / "new")
+    result = run("run", "fig-example", "--records", tmp_path / "new")
     assert "Sentence: a b" in result.stdout
     assert (tmp_path / "new" / "figures" / "fig-example.json").exists()

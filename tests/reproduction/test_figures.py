@@ -32,11 +32,11 @@ from reproduction.figures import (
     pooled_words,
     principal_components,
 )
+from reproduction.jobs import Jobs
 from reproduction.paper import paper
 from reproduction.plots import draw
 from reproduction.render import to_text
 from reproduction.specs import Experiments, Protocol, SystemSpec
-from reproduction.tasks import Tasks
 
 WORDS = ["good", "bad", "film", "plot", "very", "not", "a", "the"]
 
@@ -78,7 +78,7 @@ class TinyCbow:
         return [np.array([len(text) % 4, text.count("good") % 4]) for text in texts]
 
 
-def make(system: str, **settings: Any) -> Any:
+def make(system: str, network: str | None, **settings: Any) -> Any:
     if system == "cbow":
         return TinyCbow(**settings)
     tiny = {"hidden_size": 6, "vector_size": 5, "classifier_size": 6, "epochs": 1}
@@ -96,10 +96,12 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
         Protocol(n_folds=4, n_settings=1),
         {name: SystemSpec(name, name) for name in ("adasent", "cbow")},
     )
-    return Models(Tasks(plan, read=corpus), tmp_path / "models", make)
+    return Models(Jobs(plan, read=corpus, make=make), tmp_path / "models")
 
 
-def test_every_figure_is_computed_written_and_drawn(models: Models, tmp_path: Path) -> None:
+def test_every_figure_is_computed_written_and_drawn(
+    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in FIGURES:
         data = json.loads(json.dumps(compute_figure(name, models)))
         assert check_figure(name, data) is data
@@ -108,7 +110,8 @@ def test_every_figure_is_computed_written_and_drawn(models: Models, tmp_path: Pa
         for suffix in ("svg", "png"):
             draw(data, tmp_path / f"{name}.{suffix}")
             assert (tmp_path / f"{name}.{suffix}").stat().st_size > 1000
-    again = Models(models.tasks, models.folder, make=None)  # nothing is left to train
+    again = Models(models.jobs, models.folder)
+    monkeypatch.setattr(Models, "fitted", None)  # nothing is left to train
     assert compute_figure("fig-belief", again) == compute_figure("fig-belief", models)
 
 
@@ -125,7 +128,7 @@ def test_beliefs_are_of_unseen_sentences(models: Models) -> None:
     for row in data["rows"]:
         assert len(row["beliefs"]) == 12
         assert sum(row["beliefs"]) == pytest.approx(1, abs=1e-4)
-        assert row["position"] in models.task("adasent", row["data"]).test
+        assert row["position"] in models.job("adasent", row["data"]).test
         assert len(row["text"].split()) == 6  # five words and a mark
     (table,) = figure_tables(data)
     assert table.columns[:3] == ("Text", "set", "1")
@@ -133,7 +136,7 @@ def test_beliefs_are_of_unseen_sentences(models: Models) -> None:
 
 def test_the_papers_sentence_is_left_out_of_training(models: Models) -> None:
     assert find_example(corpus("MR")) == 7
-    assert 7 in models.task("adasent", "MR").test
+    assert 7 in models.job("adasent", "MR").test
     data = compute_figure("fig-example", models)
     assert data["text"].startswith("if the movie were all comedy")
     assert len(data["beliefs"]) == len(data["level_probabilities"]) == len(data["text"].split())
@@ -204,7 +207,7 @@ def test_only_some_points_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_figures_say_whose_models_they_are_of(models: Models) -> None:
     (facts,) = compute_figure("fig-composition", models)["models"]
-    task = models.task("adasent", "MR")
+    task = models.job("adasent", "MR")
     texts, labels = task.part(task.test)
     right = models.predictor("MR").predict(texts) == np.array(labels)
     assert facts["accuracy"] == pytest.approx(right.mean())

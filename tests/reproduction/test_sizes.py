@@ -9,9 +9,9 @@ import pytest
 
 from adasent.saving.adasent import tensor_shapes
 from adasent.systems.config import AdaSentConfig
+from reproduction.jobs import Jobs
 from reproduction.sizes import Sizes, largest, network_sizes, size_table
-from reproduction.specs import SystemSpec, Unit, experiments
-from reproduction.tasks import Tasks
+from reproduction.specs import PlannedRun, SystemSpec, experiments
 
 SIZES: Sizes = {
     "rnn": {"word": 5, "network": {"10": 1200, "2": 1000}},
@@ -22,9 +22,9 @@ RNN, BRNN = (SystemSpec(name, name.upper(), vectors=True) for name in ("rnn", "b
 
 @pytest.fixture(scope="module")
 def found() -> Sizes:
-    class Narrow(Tasks):
-        def vector_size(self, unit: Unit) -> int:
-            return 7 * len(self.plan.vectors(unit))
+    class Narrow(Jobs):
+        def vector_size(self, run: PlannedRun) -> int:
+            return 7 * len(self.plan.vectors(run))
 
     return network_sizes(Narrow(), [6, 2])
 
@@ -52,8 +52,8 @@ def test_words_may_have_more_than_their_vector(found: Sizes) -> None:
 
 
 def test_as_small_is_as_small() -> None:
-    class Wide(Tasks):
-        def vector_size(self, unit: Unit) -> int:
+    class Wide(Jobs):
+        def vector_size(self, run: PlannedRun) -> int:
             return 556  # of the protocol's vectors
 
     sizes = network_sizes(Wide(), [2])

@@ -19,8 +19,8 @@ def test_rows_are_the_papers() -> None:
 
 
 def test_table2_has_every_cell_and_both_rules() -> None:
-    units = experiments().units("table2")
-    cells = Counter((u.system, u.data, u.rule) for u in units)
+    runs = experiments().runs("table2")
+    cells = Counter((u.system, u.data, u.rule) for u in runs)
     # Ten folds, or ten seeds where there is one split and chance plays a part.
     expected = {
         (system, data, rule): 1 if data == "TREC" and system in ("mnb", "nbsvm") else 10
@@ -30,29 +30,29 @@ def test_table2_has_every_cell_and_both_rules() -> None:
         if rule == "random" or data in ("CR", "MPQA", "TREC")
     }
     assert cells == expected
-    assert len(set(units)) == len(units)
+    assert len(set(runs)) == len(runs)
 
 
 def test_table3_has_ten_runs_a_cell() -> None:
-    units = experiments().units("table3")
-    assert Counter((u.system, u.data) for u in units) == {
+    runs = experiments().runs("table3")
+    assert Counter((u.system, u.data) for u in runs) == {
         (system.name, data): 10
         for system in experiments().systems.values()
         if system.table3
         for data in paper_sets()
     }
-    assert {u.fold for u in units} == {0}
+    assert {u.fold for u in runs} == {0}
 
 
 def test_every_system_tries_as_many_different_settings() -> None:
     plan = experiments()
-    for unit in plan.units("table2", sets=["TREC"]):
-        tried = plan.settings(unit)
+    for run in plan.runs("table2", sets=["TREC"]):
+        tried = plan.settings(run)
         assert len(tried) == plan.protocol.n_settings
         assert tried[0] == {}
         assert all(a != b for i, a in enumerate(tried) for b in tried[:i])
     for system in ("adasent", "rnn"):
-        drawn = [plan.settings(u)[0] for u in plan.units("table3", ["CR"], [system])]
+        drawn = [plan.settings(u)[0] for u in plan.runs("table3", ["CR"], [system])]
         assert len({tuple(setting.values()) for setting in drawn}) == 10
         assert all(
             setting[k] in plan.systems[system].space[k] for setting in drawn for k in setting
@@ -60,21 +60,21 @@ def test_every_system_tries_as_many_different_settings() -> None:
 
 
 def test_names_in_any_form() -> None:
-    units = experiments().units("table2", sets=["trec"], systems=["P.V.", "NBSVM"])
-    assert [(u.system, u.rule) for u in units if u.seed == 0] == [
+    runs = experiments().runs("table2", sets=["trec"], systems=["P.V.", "NBSVM"])
+    assert [(u.system, u.rule) for u in runs if u.seed == 0] == [
         ("paragraph-vector", "random"),
         ("paragraph-vector", "grouped"),
         ("nbsvm", "random"),
         ("nbsvm", "grouped"),
     ]
     with pytest.raises(ConfigError, match="did you mean 'adasent'"):
-        experiments().units("table2", systems=["adasend"])
+        experiments().runs("table2", systems=["adasend"])
     with pytest.raises(ConfigError, match="unknown data set"):
-        experiments().units("table2", sets=["MRR"])
+        experiments().runs("table2", sets=["MRR"])
 
 
 def test_the_spec_changes_with_what_matters(plan: Experiments, toy_registry: None) -> None:
-    one, two = plan.units("table2", ["MR"], ["adasent"])[:2]
+    one, two = plan.runs("table2", ["MR"], ["adasent"])[:2]
     assert plan.spec(one, {}, []) == plan.spec(two, {}, [])  # the fold is not part of it
     other = Experiments(replace(plan.protocol, dev_fraction=0.2), plan.systems)
     assert other.spec(one, {}, []) != plan.spec(one, {}, [])

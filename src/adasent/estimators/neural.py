@@ -57,6 +57,13 @@ class Size(NamedTuple):
     network: int
 
 
+class TrainedOn(NamedTuple):
+    """Where a network was trained."""
+
+    device: str  # "cpu", or the name of the CUDA device
+    threads: int  # of torch
+
+
 class _PreparedFit(NamedTuple):
     """A fit that is ready to train, and what will be needed after it."""
 
@@ -93,6 +100,7 @@ class NeuralClassifier(TextClassifier):
     encoder_: TextEncoder
     model_: Any
     history_: History
+    trained_on_: TrainedOn
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -126,7 +134,7 @@ class NeuralClassifier(TextClassifier):
         With a ``checkpoint``, the state of a finished run stays there until ``save`` has written
         the model: until then ``fit`` with the same data goes straight to the end.
         """
-        prepared = self._prepare(X, y, sample_weight, validation)
+        prepared = self._build(self.encode(X, y, sample_weight, validation))
         device = default_device()
         checkpoint = None
         with _threads(self.n_jobs):
@@ -140,6 +148,7 @@ class NeuralClassifier(TextClassifier):
                 checkpoint=checkpoint,
                 device=device,
             )
+            self.trained_on_ = _trained_on(device)
         if history.interrupted:
             warnings.warn(
                 f"training was interrupted after {len(history)} epochs; "
@@ -163,24 +172,18 @@ class NeuralClassifier(TextClassifier):
             checkpoint.clear()
             self._checkpoint = None
 
-    def _prepare(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        validation: tuple[Any, Any] | None = None,
-    ) -> _PreparedFit:
-        """Everything before training: checked, tokenised, encoded, with a fresh network."""
-        return self._build(self._encode(X, y, sample_weight, validation))
-
-    def _encode(
+    def encode(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
     ) -> Encoded:
-        """Texts and vectors as numbers. The settings of network and training play no part."""
+        """The first half of ``fit``: texts and vectors as numbers, for :func:`fit_encoded`.
+
+        The settings of network and training play no part, so that estimators which differ in
+        nothing else (:meth:`reading_settings`) can share what this returns.
+        """
         self._training_config(self.vector_size)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
         texts, labels, targets, weights, classes = check_training(
@@ -230,6 +233,11 @@ class NeuralClassifier(TextClassifier):
             len(texts),
             count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
         )
+
+    def reading_settings(self) -> dict[str, Any]:
+        """The settings that :meth:`encode` depends on."""
+        others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
+        return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
     def _build(self, encoded: Encoded) -> _PreparedFit:
         """A fresh network for texts that were encoded by an estimator of the same vectors."""
@@ -351,27 +359,28 @@ class NeuralClassifier(TextClassifier):
         return probabilities
 
 
-def fit_together(estimators: Sequence[NeuralClassifier], parts: Sequence[tuple[Any, Any]]) -> None:
-    """``fit`` of each estimator on its texts and labels, trained as one where they are alike.
+def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
+    """``fit`` of each estimator on its encoded texts, trained as one stack where they are alike.
 
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
-    which are not complete.
+    which are not complete. All are trained on the threads of the first.
     """
-    encoded = [clf._encode(*part) for clf, part in zip(estimators, parts, strict=True)]
-    with _threads(estimators[0].n_jobs):
-        fit_encoded(estimators, encoded)
-
-
-def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
-    """:func:`fit_together` of texts that are encoded."""
     fits = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
+    device = default_device()
     kinds: dict[Hashable, list[int]] = {}
     for i, prepared in enumerate(fits):
         kinds.setdefault(prepared.run.kind, []).append(i)
-    for members in kinds.values():
-        histories = train([fits[i].run for i in members])
-        for i, history in zip(members, histories, strict=True):
-            estimators[i]._finish(fits[i], history)
+    with _threads(estimators[0].n_jobs):
+        for members in kinds.values():
+            histories = train([fits[i].run for i in members], device=device)
+            for i, history in zip(members, histories, strict=True):
+                estimators[i].trained_on_ = _trained_on(device)
+                estimators[i]._finish(fits[i], history)
+
+
+def _trained_on(device: torch.device) -> TrainedOn:
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return TrainedOn(name, torch.get_num_threads())
 
 
 def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import sklearn
 from sklearn.utils.extmath import softmax
 
 from adasent.checks import JsonConfig, check_integer
@@ -99,6 +99,8 @@ class OneGoClassifier(TextClassifier):
 
     Attributes
     ----------
+    libraries
+        What trains it; their versions are kept with a model and in the records of runs.
     model_
         What was learnt.
     """
@@ -106,6 +108,7 @@ class OneGoClassifier(TextClassifier):
     config_type: ClassVar[type[Settings]]
     model_type: ClassVar[type[TextModel]]
     max_words_limit: ClassVar[float] = float("inf")
+    libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
 
     def __init__(
         self,
@@ -161,7 +164,7 @@ class OneGoClassifier(TextClassifier):
             "n_texts": len(tokens),
             "seed": seed,
             **self._about(),
-            "versions": {"numpy": np.__version__, "scikit-learn": sklearn.__version__},
+            "versions": {name: version(name) for name in self.libraries},
         }
         return self
 

@@ -287,6 +287,7 @@ class ParagraphVectorClassifier(OneGoClassifier):
     config_type = ParagraphVectorConfig
     model_type = ParagraphModel
     max_words_limit = _MAX_WORDS
+    libraries = (*OneGoClassifier.libraries, "gensim")
 
     def __init__(
         self,

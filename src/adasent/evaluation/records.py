@@ -2,7 +2,8 @@
 
 Lines are appended and on disk before the next fold starts. A run killed in the middle of a line
 leaves a torn end, which is ignored on reading and cut off before the next line is written. Several
-processes may append to one file: each holds it alone while it writes.
+processes may append to one file: each holds it alone while it writes, by a lock on the file itself.
+(``filelock`` needs a file of its own for that, which would stay beside a user's records.)
 """
 
 from __future__ import annotations
@@ -10,15 +11,25 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
-from adasent.evaluation.locks import locked
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+#: What the specs of older records do not say, because it was no choice then: how they were made.
+UNSAID = {"system": "adasent", "level_norm": False}
 
 
 @dataclass(frozen=True)
@@ -35,8 +46,13 @@ class FoldRecord:
         ``random``, ``grouped`` or ``official``; how many folds; which of them, from 0.
     data, sha256
         Name of the corpus and digest of its raw bytes.
+    versions
+        Of Python and of the libraries that trained the model.
+    device
+        What it was trained on; older records add the threads or the size of the stack, see
+        :attr:`machine`.
     seconds
-        Of the training, validation included.
+        Of all training, validation and settings that were not chosen included.
     best_epoch
         From 0; the row of ``history`` whose weights were tested.
     n_train, n_valid, n_test
@@ -47,12 +63,18 @@ class FoldRecord:
         Positions of the tested texts in the corpus.
     tried
         What the validation part said of each setting that was tried, in the order of
-        ``spec["settings"]``; empty where there was nothing to choose.
+        ``spec["settings"]``; empty where there was nothing to choose. The accuracy is that of the
+        finished model, its word table rounded as it is saved. In records that name no ``n_threads``
+        and whose ``device`` ends in "models together" it is the accuracy before rounding.
     chosen
         Which of them was tested; None where there was nothing to choose.
     before
         Of a network that was trained again on the validation part as well, what it had predicted
         as it was chosen; ``predicted`` is what it said in the end. Empty for all others.
+    n_threads
+        Threads of the training; None in older records.
+    n_together
+        How many models were trained as one with it, itself included; None in older records.
     """
 
     spec: dict[str, Any]
@@ -78,18 +100,30 @@ class FoldRecord:
     tried: list[dict[str, Any]] = field(default_factory=list)
     chosen: int | None = None
     before: list[int] = field(default_factory=list)
+    n_threads: int | None = None
+    n_together: int | None = None
 
     @property
     def key(self) -> str:
         """Equal for records of the same work: settings, seed, folds and data."""
         return record_key(self.spec, self.seed, self.rule, self.n_folds, self.fold, self.sha256)
 
+    @property
+    def machine(self) -> str:
+        """The device alone, whatever else an older record says beside it."""
+        name = self.device.split(",")[0]
+        return name.removeprefix("cuda (").removesuffix(")") if name.startswith("cuda (") else name
+
 
 def record_key(
-    spec: dict[str, Any], seed: int, rule: str, n_folds: int, fold: int, sha256: str
+    spec: Mapping[str, Any], seed: int, rule: str, n_folds: int, fold: int, sha256: str
 ) -> str:
-    """What :attr:`FoldRecord.key` will be once the work is done."""
-    return json.dumps([spec, seed, rule, n_folds, fold, sha256], sort_keys=True)
+    """What :attr:`FoldRecord.key` will be once the work is done.
+
+    Whether or not a spec says what older ones left unsaid, the key is the same.
+    """
+    said = {name: v for name, v in spec.items() if name not in UNSAID or v != UNSAID[name]}
+    return json.dumps([said, seed, rule, n_folds, fold, sha256], sort_keys=True)
 
 
 def read_records(path: str | os.PathLike[str]) -> list[FoldRecord]:
@@ -116,19 +150,47 @@ def read_records(path: str | os.PathLike[str]) -> list[FoldRecord]:
     return records
 
 
-def append_record(path: str | os.PathLike[str], record: FoldRecord) -> None:
-    """Add a line and wait until it is on disk."""
+def append_record(path: str | os.PathLike[str], record: FoldRecord) -> FoldRecord:
+    """Add a line and wait until it is on disk, unless there is a record of the same work.
+
+    Returns
+    -------
+    What the file holds of this work: the record, or the one that was there before.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(_to_json(record), separators=(",", ":")) + "\n"
-    with path.open("a+b") as file, locked(file):
+    with path.open("a+b") as file, _held(file):
+        for known in read_records(path):
+            if known.key == record.key:
+                return known
         _cut_torn_line(file)
         file.write(line.encode("ascii"))
         file.flush()
         os.fsync(file.fileno())
+    return record
 
 
-def _cut_torn_line(file: Any) -> None:
+@contextmanager
+def _held(file: IO[bytes]) -> Iterator[None]:
+    """Hold the file alone for the block; the system lets go of it if the process dies."""
+    if sys.platform == "win32":
+        # A byte far behind any end: Windows keeps others from reading what is locked.
+        os.lseek(file.fileno(), 2**31 - 2, os.SEEK_SET)
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if sys.platform == "win32":
+            os.lseek(file.fileno(), 2**31 - 2, os.SEEK_SET)
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _cut_torn_line(file: IO[bytes]) -> None:
     """Truncate to the last line end, looking back a block at a time."""
     end = file.seek(0, os.SEEK_END)
     position = end
@@ -166,6 +228,9 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
         del values["tried"], values["chosen"]
     if not record.before:
         del values["before"]
+    for name in ("n_threads", "n_together"):
+        if values[name] is None:
+            del values[name]
     return values
 
 

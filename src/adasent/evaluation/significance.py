@@ -9,12 +9,12 @@ the differences by chance.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from adasent.errors import DataError
 
@@ -103,11 +103,10 @@ def mcnemar(first: Answers, second: Answers, *, seed: int = 0) -> McNemar:
     if not np.isin(gains, (-1, 0, 1)).all():
         return McNemar(n_first, n_second, _turned_signs(gains, seed), exact=False)
     if n < MIN_DISCORDANT:
-        tail = sum(math.comb(n, k) for k in range(min(n_first, n_second) + 1))
-        return McNemar(n_first, n_second, min(1.0, 2 * tail / 2**n), exact=True)
+        p = float(stats.binomtest(n_first, n).pvalue) if n else 1.0
+        return McNemar(n_first, n_second, p, exact=True)
     statistic = (abs(n_first - n_second) - 1) ** 2 / n if n_first != n_second else 0.0
-    # The upper tail of chi-square with one degree of freedom.
-    return McNemar(n_first, n_second, math.erfc(math.sqrt(statistic / 2)), exact=False)
+    return McNemar(n_first, n_second, float(stats.chi2.sf(statistic, 1)), exact=False)
 
 
 def _turned_signs(gains: npt.NDArray[np.float64], seed: int) -> float:
@@ -140,50 +139,8 @@ def wilson(n_right: int, n: int) -> tuple[float, float]:
     """95 % interval of a share, by Wilson: for one test part, where there are no folds to vary."""
     if not 0 <= n_right <= n or n < 1:
         raise DataError(f"expected at most as many right as there are, got {n_right} of {n}")
-    z2 = 1.959963984540054**2
-    share = n_right / n
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return middle - half, middle + half
-
-
-def student_t(probability: float, freedom: int) -> float:
-    """Quantile of Student's t distribution.
-
-    Parameters
-    ----------
-    probability
-        From 0.5 (where the quantile is 0) up to, but not, 1.
-    freedom
-        Degrees of freedom, a whole number of at least 1.
-    """
-    if not 0.5 <= probability < 1 or freedom < 1:
-        raise DataError(
-            "expected a probability in [0.5, 1) and at least one degree of freedom, "
-            f"got {probability!r} and {freedom!r}"
-        )
-    # Bisection over the angle whose tangent is t / sqrt(freedom): the distribution is a finite
-    # sum in its sine and cosine.
-    low, high = 0.0, math.pi / 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if 0.5 + _central_t(middle, freedom) / 2 < probability:
-            low = middle
-        else:
-            high = middle
-    return math.tan((low + high) / 2) * math.sqrt(freedom)
-
-
-def _central_t(angle: float, freedom: int) -> float:
-    """P(|T| < t) for the t of that angle (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = freedom % 2
-    term = cosine if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for k in range(2 + odd, freedom - 1, 2):
-        term *= cosine * cosine * (k - 1) / k
-        total += term
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+    found = stats.binomtest(n_right, n).proportion_ci(1 - LEVEL, method="wilson")
+    return float(found.low), float(found.high)
 
 
 def _gains(first: Answers, second: Answers) -> npt.NDArray[np.float64]:

@@ -6,8 +6,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scipy import stats
+
 from adasent.errors import DataError
-from adasent.evaluation.significance import student_t
+from adasent.evaluation.significance import LEVEL
 
 
 @dataclass(frozen=True)
@@ -38,5 +40,5 @@ def summarise(scores: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(1, mean, None, None, None)
     sd = statistics.stdev(scores)
-    half = student_t(0.975, n - 1) * sd / n**0.5
+    half = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * sd / n**0.5
     return Summary(n, mean, sd, mean - half, mean + half)

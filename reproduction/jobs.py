@@ -1,0 +1,206 @@
+"""Planned runs in; jobs for the library's runner out: texts, parts, settings, vectors, trees.
+
+Whatever several jobs need is loaded once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adasent.data import Corpus, Fold, held_out, load, official_split
+from adasent.data.corpus import Indices, take
+from adasent.data.derived import vector_digest, vector_file
+from adasent.data.span_parser import WITH_TREEBANK, SpanParser, treebank, treebank_parser
+from adasent.data.trees import Treebank
+from adasent.estimators import registry
+from adasent.evaluation.crossval import make_folds
+from adasent.evaluation.jobs import Job
+from adasent.text.tokenize import get_tokenizer
+from adasent.training.config import suited_to
+from adasent.vectors.words import WordVectors, read_vectors
+from reproduction.specs import Experiments, PlannedRun, experiments
+
+
+def make_estimator(system: str, network: str | None, **settings: Any) -> Any:
+    """An estimator of a system, not fitted.
+
+    Parameters
+    ----------
+    network
+        Of an ablation, the network in place of the system's.
+    """
+    if network is None:
+        return registry.make(system, **settings)
+    from reproduction.ablations import make_ablation  # which needs torch
+
+    return make_ablation(network, **settings)
+
+
+class Jobs:
+    """Makes jobs; keeps corpora, folds and vectors for the next one.
+
+    Parameters
+    ----------
+    plan
+        Protocol and systems; None takes those of protocol.toml.
+    read
+        From the name of a set to its corpus.
+    defaults
+        From the name of a system to the settings it has when none is given.
+    make
+        See :func:`make_estimator`.
+    """
+
+    def __init__(
+        self,
+        plan: Experiments | None = None,
+        read: Callable[[str], Corpus] = load,
+        defaults: Callable[[str], dict[str, Any]] = registry.defaults,
+        make: Callable[..., Any] = make_estimator,
+    ) -> None:
+        self.plan = experiments() if plan is None else plan
+        self._read = read
+        self._make = make
+        self._defaults = cache(defaults)
+        self._file = cache(vector_file)
+        self._source = cache(self._read_source)
+        self._width = cache(self._read_width)
+        self._described = cache(self._describe)
+        self._trees = cache(self._make_trees)
+        self._parts = cache(self._split)
+        self._corpora: dict[str, Corpus] = {}
+        self._folds: dict[tuple[str, str], list[Fold]] = {}
+
+    def job(self, run: PlannedRun) -> Job:
+        """Everything the run needs; vectors and trees are read when its first estimator is made."""
+        plan = self.plan
+        train, dev, test = self._parts(run.data, run.rule, run.fold)
+        system = plan.row(run)
+        defaults = dict(self._defaults(system.name))
+        described: list[dict[str, str]] = []
+        if system.vectors:
+            described = [self._described(name) for name in plan.vectors(run)]
+            defaults |= suited_to(self.vector_size(run))
+        return Job(
+            system=run.system,
+            corpus=self.corpus(run.data),
+            train=train,
+            dev=dev,
+            test=test,
+            make=partial(self._estimator, run),
+            settings=plan.settings(run),
+            spec=plan.spec(
+                run, defaults, described, _tree_source(run.data) if system.trees else None
+            ),
+            seed=run.seed,
+            rule=run.rule,
+            n_folds=run.n_folds,
+            fold=run.fold,
+            refit=run.table == "refit",
+        )
+
+    def _estimator(self, run: PlannedRun, **settings: Any) -> Any:
+        """The system of a run, with what all its settings have in common."""
+        plan, protocol, system = self.plan, self.plan.protocol, self.plan.row(run)
+        common: dict[str, Any] = {"tokenizer": protocol.tokenizer}
+        if system.vectors:
+            common |= {"epochs": protocol.epochs, "patience": protocol.patience}
+            if protocol.extra_words is not None:
+                common["extra_words"] = protocol.extra_words
+            common["vectors"] = [self._source(name) for name in plan.vectors(run)] or None
+        if system.trees:
+            parser, bank = self._trees(run.data)
+            common |= {"parser": parser, "treebank": bank}
+        network = plan.ablations[run.system].network if run.table == "ablations" else None
+        return self._make(system.name, network, **common | settings)
+
+    def _split(self, data: str, rule: str, fold: int) -> tuple[Indices, Indices, Indices]:
+        """Training, dev and test part; the same for every system and seed."""
+        protocol, corpus = self.plan.protocol, self.corpus(data)
+        found = self.folds(data, rule)[fold]
+        labels, texts = take(corpus.labels, found.train), take(corpus.texts, found.train)
+        kept, aside = held_out(labels, protocol.dev_fraction, protocol.fold_seed, texts=texts)
+        return found.train[kept], found.train[aside], found.test
+
+    def vector_size(self, run: PlannedRun) -> int:
+        """Dimensions of the word vectors that the run uses, all files together."""
+        return sum(self._width(name) for name in self.plan.vectors(run))
+
+    def folds(self, data: str, rule: str) -> list[Fold]:
+        """The folds of a set; see :func:`protocol_folds`."""
+        if (data, rule) not in self._folds:
+            protocol = self.plan.protocol
+            corpus = self.corpus(data)
+            tokenizer = get_tokenizer(protocol.tokenizer)
+            tokens = [tokenizer(text) for text in corpus.texts]
+            folds = protocol_folds(corpus, rule, tokens, protocol.n_folds, protocol.fold_seed)
+            self._folds[data, rule] = folds
+        return self._folds[data, rule]
+
+    def corpus(self, data: str) -> Corpus:
+        """The texts of a set."""
+        if data not in self._corpora:
+            self._corpora[data] = self._read(data)
+        return self._corpora[data]
+
+    def _make_trees(self, data: str) -> tuple[SpanParser, Treebank | None]:
+        """What :func:`_tree_source` says."""
+        tokenizer = self.plan.protocol.tokenizer
+        if data in WITH_TREEBANK:
+            return treebank_parser(tokenizer), treebank()
+        others = treebank().without(self.corpus(data).texts)
+        return SpanParser.fit(others.examples(get_tokenizer(tokenizer))), None
+
+    def _describe(self, name: str) -> dict[str, str]:
+        """Name and digest of a file; of a user's file its bare name, for folders differ."""
+        return {"name": Path(name).name, "sha256": _digest(name, self._file(name))}
+
+    def _read_source(self, name: str) -> WordVectors:
+        return read_vectors(self._file(name))
+
+    def _read_width(self, name: str) -> int:
+        return read_vectors(self._file(name), limit=1).dim
+
+
+def _tree_source(data: str) -> str:
+    """Where the parse trees of a set come from."""
+    if data in WITH_TREEBANK:
+        return "treebank, else span parser"
+    return "span parser fitted on other texts"
+
+
+def protocol_folds(
+    corpus: Corpus, rule: str, tokens: Sequence[Sequence[str]], n_folds: int, seed: int
+) -> list[Fold]:
+    """The folds of a set under a rule.
+
+    An official split has one fold. Under ``grouped`` its test part stays whole and the training
+    texts that are equal to a test text are left out.
+
+    Parameters
+    ----------
+    tokens
+        The words of each text; what ``grouped`` compares.
+    """
+    if corpus.test is None:
+        return make_folds(corpus, rule, n_folds, seed, tokens)
+    fold = official_split(corpus)
+    if rule == "grouped":
+        tested = {tuple(tokens[i]) for i in fold.test.tolist()}
+        straddles = [tuple(tokens[i]) in tested for i in fold.train.tolist()]
+        fold = Fold(0, fold.train[~np.array(straddles)], fold.test)
+    return [fold]
+
+
+def _digest(name: str, path: Path) -> str:
+    known = vector_digest(name)
+    if known is not None:
+        return known
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

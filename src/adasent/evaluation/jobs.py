@@ -1,0 +1,373 @@
+"""A run to make (:class:`Job`) in; its record out: settings tried on the dev part, the best tested.
+
+The setting is chosen by the dev accuracy of the finished model, with its word table rounded as it
+is saved; the epoch is chosen in training, as in any ``fit``. Device, threads and versions in a
+record are those of the place where the training ran.
+"""
+
+from __future__ import annotations
+
+import inspect
+import platform
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adasent.data.corpus import Corpus, Indices, Label, take
+from adasent.errors import AdaSentWarning
+from adasent.evaluation.records import FoldRecord, record_key
+from adasent.version import __version__
+
+Setting = Mapping[str, Any]
+Part = tuple[list[str], list[Label]]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A run to make, with everything that it needs.
+
+    Attributes
+    ----------
+    system
+        What is run, in a word; jobs of one system, corpus and rule are trained together.
+    train, dev, test
+        Positions in the corpus: what sets the weights, what chooses epoch and setting, what is
+        tested once. Without a dev part there is one setting, and an estimator that wants a
+        validation part takes it out of the training part.
+    make
+        From ``random_state`` and the keywords of a setting to an estimator that is not fitted.
+    settings
+        What to try, in order; of equally good ones the first is taken.
+    spec
+        What the record says of how it was made. Equal specs are the same work.
+    seed
+        Of the training.
+    rule, n_folds, fold
+        Where the fold comes from, for the record.
+    refit
+        Whether a network, too, is trained again on training and dev part before it is tested, for
+        the epochs that were best. A system that makes no use of the dev part in training always is:
+        it would otherwise go without these texts for nothing.
+    """
+
+    system: str
+    corpus: Corpus
+    train: Indices
+    dev: Indices | None
+    test: Indices
+    make: Callable[..., Any]
+    settings: Sequence[Setting]
+    spec: dict[str, Any]
+    seed: int
+    rule: str
+    n_folds: int
+    fold: int
+    refit: bool = False
+
+    @property
+    def data(self) -> str:
+        """Name of the corpus."""
+        return self.corpus.name
+
+    @property
+    def key(self) -> str:
+        """The key of the record that will come of it."""
+        return record_key(
+            self.spec, self.seed, self.rule, self.n_folds, self.fold, self.corpus.sha256
+        )
+
+    def part(self, *positions: Indices) -> Part:
+        """Texts and labels at the positions."""
+        chosen = np.concatenate(positions)
+        return take(self.corpus.texts, chosen), take(self.corpus.labels, chosen)
+
+    def estimator(self, setting: Setting) -> Any:
+        """An estimator with one of the settings, not fitted."""
+        return self.make(**{"random_state": self.seed} | dict(setting))
+
+    @property
+    def is_network(self) -> bool:
+        """Whether its estimators can be trained as a stack."""
+        return hasattr(self.estimator(self.settings[0]), "encode")
+
+
+def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
+    """Train and test jobs, up to ``size`` networks as one.
+
+    Returns
+    -------
+    A record for each job; None where Ctrl-C has cut the training short, which is not a result.
+    """
+    choices = [_Choice(job) for job in jobs]
+    with warnings.catch_warnings():
+        # Of each call on each part; whoever reads the corpus says it once for all.
+        warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)
+        warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
+        trials = [(choice, choice.trial(s)) for choice in choices for s in choice.job.settings]
+        if _fit_all(trials, size):
+            again = [choice for choice in choices if choice.lacks_last_training]
+            _fit_all([(choice, choice.last()) for choice in again], size)
+        return [choice.record() if choice.is_finished else None for choice in choices]
+
+
+@dataclass
+class _Fit:
+    """An estimator to fit for a job, and what came of it.
+
+    Attributes
+    ----------
+    training, validation
+        Texts and labels; without a validation part an estimator may take one out of the others.
+    is_whole
+        Whether the training went on to its end.
+    accuracy
+        On the validation part, of the finished model.
+    """
+
+    job: Job
+    setting: Setting
+    training: Part
+    validation: Part | None
+    is_whole: bool = False
+    accuracy: float = 0.0
+    seconds: float = 0.0
+    n_together: int = 1
+    best_epoch: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class _Choice:
+    """The settings of a job on trial, the best of them so far, and the model that is tested."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.tried: list[_Fit] = []
+        self.chosen = 0
+        self.final: _Fit | None = None
+        self._estimator: Any = None  # of the best trial, then of the last training
+        self._before: list[Label] = []
+
+    def trial(self, setting: Setting) -> _Fit:
+        """A fit of one of the settings."""
+        job = self.job
+        return _Fit(
+            job, setting, job.part(job.train), None if job.dev is None else job.part(job.dev)
+        )
+
+    def last(self) -> _Fit:
+        """A fit of the chosen setting on the training and the dev part."""
+        job, best = self.job, self.tried[self.chosen]
+        assert job.dev is not None
+        setting = dict(best.setting)
+        if _stops_early(self._estimator):
+            self._before = self._predict()
+            setting |= {"epochs": best.best_epoch + 1, "validation_fraction": 0.0}
+        self.final = _Fit(job, setting, job.part(job.train, job.dev), None)
+        return self.final
+
+    def take(self, fit: _Fit, estimator: Any) -> None:
+        """Note a fit that has ended; keep its estimator if it is the best, or the last."""
+        if fit is self.final:
+            self._estimator = estimator
+            return
+        self.tried.append(fit)
+        best = self.tried[self.chosen]
+        if self._estimator is None or fit.accuracy > best.accuracy:
+            self.chosen, self._estimator = len(self.tried) - 1, estimator
+
+    @property
+    def lacks_last_training(self) -> bool:
+        """Whether the dev part is still to set weights, before the test."""
+        if self.job.dev is None or self.final is not None:
+            return False
+        return self.job.refit or not _stops_early(self._estimator)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every training was begun, and has gone on to its end."""
+        if len(self.tried) < len(self.job.settings) or self.lacks_last_training:
+            return False
+        return all(fit.is_whole for fit in self._fits)
+
+    @property
+    def _fits(self) -> list[_Fit]:
+        return self.tried if self.final is None else [*self.tried, self.final]
+
+    def _predict(self) -> list[Label]:
+        texts, _ = self.job.part(self.job.test)
+        labels: list[Label] = self._estimator.predict(texts).tolist()
+        return labels
+
+    def record(self) -> FoldRecord:
+        """What there is to say of the job, with its test."""
+        job, best = self.job, self.tried[self.chosen]
+        last = self.final or best
+        _, true = job.part(job.test)
+        predicted = self._predict()
+        # Of the whole corpus: a rare class may be absent from this fold's training part.
+        classes = np.unique(np.asarray(job.corpus.labels)).tolist()
+        code = {label: i for i, label in enumerate(classes)}
+        facts: dict[str, Any] = getattr(self._estimator, "training_", {})
+        n_valid = facts.get("n_validation", 0) if job.dev is None else len(job.dev)
+        n_train = len(job.train) - (n_valid if job.dev is None else 0)
+        if self.final is not None:
+            n_train, n_valid = n_train + n_valid, 0
+        device, n_threads = _trained_on(self._estimator)
+        return FoldRecord(
+            spec=job.spec,
+            seed=job.seed,
+            rule=job.rule,
+            n_folds=job.n_folds,
+            fold=job.fold,
+            data=job.data,
+            sha256=job.corpus.sha256,
+            versions=_versions(facts.get("versions", {})),
+            device=device,
+            seconds=round(sum(fit.seconds for fit in self._fits), 3),
+            best_epoch=best.best_epoch,
+            history=best.history,
+            n_train=n_train,
+            n_valid=n_valid,
+            n_test=len(job.test),
+            accuracy=sum(a == b for a, b in zip(true, predicted, strict=True)) / len(true),
+            classes=classes,
+            test=job.test.tolist(),
+            true=[code[label] for label in true],
+            predicted=[code[label] for label in predicted],
+            tried=[] if job.dev is None else [_trial_row(fit) for fit in self.tried],
+            chosen=None if job.dev is None else self.chosen,
+            before=[code[label] for label in self._before],
+            n_threads=n_threads,
+            n_together=last.n_together,
+        )
+
+
+def _fit_all(fits: Sequence[tuple[_Choice, _Fit]], size: int) -> bool:
+    """Fit one stack after the other; whether all are fitted, and none was cut short."""
+    texts = _EncodedOnce()
+    for start in range(0, len(fits), size):
+        stack = fits[start : start + size]
+        estimators = [fit.job.estimator(fit.setting) for _, fit in stack]
+        _fit_stack([fit for _, fit in stack], estimators, texts)
+        for (choice, fit), estimator in zip(stack, estimators, strict=True):
+            history = getattr(estimator, "history_", ())
+            fit.is_whole = not getattr(history, "interrupted", False)
+            fit.best_epoch = getattr(history, "best_epoch", None) or 0
+            fit.history = [_short_row(row) for row in history]
+            if fit.is_whole and fit.validation is not None:
+                fit.accuracy = _accuracy(estimator, *fit.validation)
+            choice.take(fit, estimator)
+        if not all(fit.is_whole for _, fit in stack):
+            return False
+    return True
+
+
+def _fit_stack(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedOnce) -> None:
+    """All in one stack; in two, each half as large, if the device has no room for it."""
+    started = time.perf_counter()
+    if not hasattr(estimators[0], "encode"):
+        for fit, estimator in zip(fits, estimators, strict=True):
+            aside = {"validation": fit.validation} if _stops_early(estimator) else {}
+            estimator.fit(*fit.training, **{k: v for k, v in aside.items() if v is not None})
+    else:
+        from adasent.estimators.neural import fit_encoded
+
+        try:
+            fit_encoded(estimators, [texts(f, e) for f, e in zip(fits, estimators, strict=True)])
+        except (RuntimeError, MemoryError) as error:
+            if len(fits) == 1 or not _is_want_of_memory(error):
+                raise
+            failed = True
+        else:
+            failed = False
+        if failed:  # outside of the handler, which keeps hold of the memory
+            _free_memory()
+            half = len(fits) // 2
+            _fit_stack(fits[:half], estimators[:half], texts)
+            _fit_stack(fits[half:], estimators[half:], texts)
+            return
+    seconds = (time.perf_counter() - started) / len(fits)
+    for fit in fits:
+        fit.seconds, fit.n_together = seconds, len(fits)
+
+
+class _EncodedOnce:
+    """Encodes the texts of a job for the first setting, and keeps them for the others."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Job, dict[str, Any], Any]] = []
+
+    def __call__(self, fit: _Fit, estimator: Any) -> Any:
+        settings = estimator.reading_settings()
+        for job, others, encoded in self._kept:
+            if job is fit.job and _are_same(settings, others):
+                return encoded
+        encoded = estimator.encode(*fit.training, validation=fit.validation)
+        self._kept = [kept for kept in self._kept if kept[0] is fit.job]
+        self._kept.append((fit.job, settings, encoded))
+        return encoded
+
+
+def _are_same(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether all values are equal; inputs such as vectors must be the same objects."""
+    plain = (str, int, float, bool)
+    return settings.keys() == others.keys() and all(
+        value is others[name] or (isinstance(value, plain) and value == others[name])
+        for name, value in settings.items()
+    )
+
+
+def _accuracy(estimator: Any, texts: list[str], labels: list[Label]) -> float:
+    return float(np.mean(estimator.predict(texts) == np.asarray(labels)))
+
+
+def _stops_early(estimator: Any) -> bool:
+    """Whether its training looks at a validation part."""
+    return "validation" in inspect.signature(estimator.fit).parameters
+
+
+def _is_want_of_memory(error: Exception) -> bool:
+    import torch
+
+    said = str(error)  # of the CPU's allocator there is no type of its own
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in said
+
+
+def _free_memory() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _trained_on(estimator: Any) -> tuple[str, int]:
+    """Device and threads; a system that is no network has no other device than the CPU."""
+    found: tuple[str, int] | None = getattr(estimator, "trained_on_", None)
+    return found or ("cpu", getattr(estimator, "n_jobs", None) or 1)
+
+
+def _versions(of_training: Mapping[str, str]) -> dict[str, str]:
+    """Of Python and of the libraries that the estimator was trained by."""
+    machine = {"python": platform.python_version(), "platform": platform.platform()}
+    return {"adasent": __version__, **of_training, **machine}
+
+
+def _trial_row(fit: _Fit) -> dict[str, Any]:
+    seconds = round(fit.seconds, 3)
+    return {"accuracy": _short(fit.accuracy), "epoch": fit.best_epoch, "seconds": seconds}
+
+
+def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the history, of the gradient flow only the verdict."""
+    short = {name: _short(value) for name, value in row.items()}
+    flow = row.get("gradient_flow")  # None where models are trained together, and of other systems
+    return short | {"gradient_flow": flow and flow["verdict"]}
+
+
+def _short(value: Any) -> Any:
+    """Six digits of a number are enough for a record."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
