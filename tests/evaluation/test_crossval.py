@@ -26,6 +26,12 @@ RESULTS = Path(__file__).parents[2] / "results" / "defaults"
 TINY: dict[str, Any] = {"hidden_size": 8, "classifier_size": 8, "vector_size": 8, "epochs": 2}
 
 
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where folds are run one by one unless a test says otherwise."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+
+
 @pytest.fixture
 def corpus(reviews: tuple[list[str], list[str]]) -> Corpus:
     texts, labels = reviews
