@@ -162,6 +162,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "numpy":
         monkeypatch.setattr("adasent.runtime.climb.Backend.passes", lambda *_: NUMPY)
     else:
-        pytest.importorskip("numba")  # once it is imported, it is used
+        for needed in ("numba", "scipy"):
+            pytest.importorskip(needed)  # once they are imported, they are used
     name: str = request.param
     return name

@@ -317,6 +317,7 @@ class Backend:
 
     def __init__(self) -> None:
         self._n_units = 0  # that were built without it
+        self._missing = False  # an import that fails is slow, and is not tried again
 
     def passes(self, composition: Composition, lengths: Ints) -> Passes:
         """Numba's passes if they can do the gate, are installed and pay; else numpy's.
@@ -326,7 +327,7 @@ class Backend:
         lengths
             (N,) words of all texts of a call.
         """
-        if composition.gate_out is not None:
+        if composition.gate_out is not None or self._missing:
             return NUMPY
         self._n_units += int(n_cells(lengths).sum())
         if "numba" not in sys.modules and self._n_units < UNITS_WORTH_NUMBA:
@@ -334,5 +335,6 @@ class Backend:
         try:
             from adasent.runtime.compiled import NUMBA
         except ImportError:
+            self._missing = True
             return NUMPY
         return NUMBA
