@@ -1,12 +1,13 @@
 # make demo: train on real data and predict.  make test: lint, types, all tests.
 # make coverage: the tests again, with the lines they reach.
+# make reproduce: the page of the paper's tables and figures from the records in results/.
 # make bench: measure on the CPU, draw, fill docs/speed.md.  make bench-gpu: measure with CUDA.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test lint types pytest coverage bench bench-gpu clean
+.PHONY: setup demo test lint types pytest coverage reproduce bench bench-gpu clean
 
 setup: $(VENV)/.setup
 
@@ -40,6 +41,14 @@ pytest: $(VENV)/.setup-dev
 # all tests do.
 coverage: $(VENV)/.setup-dev
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-fail-under=90
+
+$(VENV)/.setup-reproduction: $(VENV)/.setup
+	$(PIP) --editable '.[reproduction]'
+	@touch $@
+
+# To train and test instead: python -m reproduction run table2 --sets MR --systems adasent
+reproduce: $(VENV)/.setup-reproduction
+	$(BIN)/python -m reproduction report --readme README.md
 
 $(VENV)/.setup-bench: $(VENV)/.setup
 	$(PIP) --editable '.[bench]'

@@ -1,4 +1,4 @@
-"""Records of ablations in; what each part of AdaSent is worth, out, as tables.
+"""Tables of what each part of AdaSent is worth, from the records of the ablations.
 
 A variant is compared with the default run by run: the same fold, the same seed.
 """

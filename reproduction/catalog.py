@@ -1,4 +1,4 @@
-"""The name of a table or figure and a folder of records in; what there is to show, out.
+"""Finds what a folder of records has to show for a table or a figure.
 
 The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
 (stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how much of each set

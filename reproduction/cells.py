@@ -1,4 +1,4 @@
-"""Records in; one cell for each system, set and fold rule out: its scores and its answers."""
+"""Gathers records into cells, one for each system, set and fold rule."""
 
 from __future__ import annotations
 

@@ -134,8 +134,7 @@ def run(
     """Compute what is missing among the records: train, test, and show the outcome.
 
     Finished runs are skipped, and several processes may fill one folder. Networks are trained as
-    stacks where there is a CUDA device. The committed records were made on an H200 by the third
-    example.
+    stacks where there is a CUDA device; the third example makes what the committed records lack.
 
     \b
     Examples:

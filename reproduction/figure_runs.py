@@ -1,4 +1,4 @@
-"""The name of a figure in; its data out, computed from models that are trained where missing."""
+"""Computes figures by name, from models that are trained where they are missing."""
 
 from __future__ import annotations
 

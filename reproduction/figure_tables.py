@@ -1,4 +1,4 @@
-"""The data of a figure in; the same as tables of figures out, for readers without the picture."""
+"""The data of a figure as tables, for readers without the picture."""
 
 from __future__ import annotations
 

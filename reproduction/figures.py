@@ -1,4 +1,4 @@
-"""Models and texts in; the data of the paper's four figures out, as JSON values.
+"""Computes the data of the paper's four figures from models and texts, as JSON values.
 
 What is drawn is what is stored, so a figure can be drawn again without its model; ``plots`` draws,
 ``figure_tables`` says the same in words.

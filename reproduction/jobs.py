@@ -1,4 +1,4 @@
-"""Planned runs in; jobs for the library's runner out: texts, parts, settings, vectors, trees.
+"""Makes jobs for the library's runner of planned runs: texts, parts, settings, vectors, trees.
 
 Whatever several jobs need is loaded once.
 """

@@ -1,4 +1,4 @@
-"""Records of a cell in; a mark and a footnote out where they come from different places.
+"""Marks cells whose records come from different places, with a footnote.
 
 Runs of one cell may have been made on different devices or with different versions of the
 libraries. Their mean is still shown, marked, for such runs are equal only up to rounding.

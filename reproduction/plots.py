@@ -1,4 +1,4 @@
-"""The data of a figure in; a picture in the paper's form out, by matplotlib."""
+"""Draws the data of a figure in the paper's form, with matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of networks that were trained again in; what that changes, out.
+"""What training networks again on both parts changes, from the records.
 
 A network that stops early never learns from the dev part. Trained again on both parts, for the
 epochs that were best on the dev part, it sees all texts, but nothing tells it when to stop.

@@ -1,4 +1,4 @@
-"""A table of strings in; plain text, Markdown, LaTeX or HTML out."""
+"""Writes a table of strings as plain text, Markdown, LaTeX or HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of Table 2 in; its cells, how each compares with AdaSent's, and who leads, out."""
+"""The cells of Table 2: how each compares with AdaSent's, and which system leads."""
 
 from __future__ import annotations
 

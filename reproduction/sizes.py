@@ -1,4 +1,4 @@
-"""The plan in; how many numbers its networks learn, out, and as a table."""
+"""Counts the numbers that the networks of the plan learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""protocol.toml in; every run that Tables 2 and 3 and the ablations need, out, as data."""
+"""Reads protocol.toml and lists every run that the tables and the ablations need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audits of the sets in; the paper's Table 1, ours beside its figures, and the traps, out."""
+"""The paper's Table 1, with our counts of the sets beside its figures, and the sets' traps."""
 
 from __future__ import annotations
 

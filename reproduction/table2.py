@@ -1,4 +1,4 @@
-"""Records in; the paper's Table 2 out: ours beside the paper's, both fold rules, every test.
+"""The paper's Table 2, ours beside the paper's: both fold rules and every test.
 
 Nothing of ours is typed: a cell without records says that it is missing, and missing cells are
 counted.

@@ -1,4 +1,4 @@
-"""Records in; the paper's Table 3 out: how much settings and initialisation matter."""
+"""The paper's Table 3: how much settings and initialisation matter."""
 
 from __future__ import annotations
 

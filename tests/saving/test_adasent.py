@@ -142,7 +142,7 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:of .* texts:adasent.errors.AdaSentWarning")
+@pytest.mark.filterwarnings("ignore:of .* texts?:adasent.errors.AdaSentWarning")
 @pytest.mark.parametrize("settings", VARIANTS)
 def test_loaded_model_predicts_the_same(
     reviews: Reviews, tmp_path: Path, settings: dict[str, Any]

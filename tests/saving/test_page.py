@@ -134,7 +134,7 @@ ODD = [
         {"tokenizer": "kim", "classifier_size": 0, "copy_bias": 0.0, "max_words": 5},
     ],
 )
-@pytest.mark.filterwarnings("ignore:of .* texts:adasent.errors.AdaSentWarning")
+@pytest.mark.filterwarnings("ignore:of .* texts?:adasent.errors.AdaSentWarning")
 def test_this_page_is_enough_to_predict(
     reviews: Reviews, tmp_path: Path, settings: dict[str, Any]
 ) -> None:

@@ -1,4 +1,4 @@
-"""``adasent data audit``: a set or a file in; repeats, contradictions, leaks and odd texts out."""
+"""``adasent data audit``: repeats, contradictions, leaks and odd texts of a set or a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``adasent crossval``: labelled texts in, the accuracy of every fold and their mean out."""
+"""``adasent crossval``: the accuracy of every fold of labelled texts, and the mean."""
 
 from __future__ import annotations
 

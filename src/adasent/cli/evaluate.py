@@ -1,4 +1,4 @@
-"""``adasent evaluate``: a model and labelled texts in, scores out."""
+"""``adasent evaluate``: scores a model on labelled texts."""
 
 from __future__ import annotations
 

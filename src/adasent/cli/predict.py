@@ -1,4 +1,4 @@
-"""``adasent predict``: a stream of texts in, a line for each out, in constant memory."""
+"""``adasent predict``: labels a stream of texts, a line for each, in constant memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def predict(
     while chunk := list(islice(rows, _CHUNK)):
         numbers, texts = zip(*chunk, strict=True)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"of \d+ texts", AdaSentWarning)  # told at the end
+            warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)  # told at the end
             probabilities = labeller.predict_proba(list(texts))
         best = [classes[i] for i in probabilities.argmax(axis=1)]
         shares = probabilities.round(6).tolist() if proba else [None] * len(best)

@@ -1,4 +1,4 @@
-"""``adasent profile``: a model and labelled texts in; at which scale it decides, out."""
+"""``adasent profile``: at which scale a model decides each class of labelled texts."""
 
 from __future__ import annotations
 

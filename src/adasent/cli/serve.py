@@ -1,4 +1,4 @@
-"""``adasent serve``: a model folder in, a local web page and an HTTP service out."""
+"""``adasent serve``: a local web page and an HTTP service for a model."""
 
 from __future__ import annotations
 

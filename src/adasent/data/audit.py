@@ -1,4 +1,4 @@
-"""A corpus in; what is wrong or odd about it as a test bed, out, in figures.
+"""Finds what is wrong or odd about a corpus as a test bed, in figures.
 
 Texts are compared in two ways: as they stand (``text``), and by the words that a model sees
 (``words``), where texts that differ only in case, spaces or dropped marks are equal.

@@ -1,4 +1,4 @@
-"""The packaged registry.toml as typed entries: name in, source, licence and pinned files out."""
+"""The packaged registry.toml as typed entries: source, licence and pinned files of a set."""
 
 from __future__ import annotations
 

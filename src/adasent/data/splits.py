@@ -1,4 +1,4 @@
-"""Seeded splits: labels (and texts) in, arrays of positions out.
+"""Seeded splits of labelled texts, as arrays of positions.
 
 The folds are those of scikit-learn with ``shuffle=True`` and the seed as `random_state`, so
 results compare with anyone's who used it. Labels may be of any hashable type, also mixed.

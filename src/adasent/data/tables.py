@@ -1,4 +1,4 @@
-"""Files as rows: a path in; row numbers and the values of chosen columns out, one row at a time.
+"""Reads files row by row: the number of a row and the values of chosen columns.
 
 A row number is the physical line that the row starts on, counted from 1 (in Parquet the row
 itself, counted from 1). Memory does not grow with the file. A blank line comes out as None, so

@@ -1,4 +1,4 @@
-"""The name of a recipe in, keywords of ``AdaSentClassifier`` out.
+"""Recipes by name, as keywords of ``AdaSentClassifier``.
 
 >>> from adasent import AdaSentClassifier
 >>> clf = AdaSentClassifier(**preset("paper"))

@@ -1,4 +1,4 @@
-"""A corpus and settings in; a record for each fold out, finished folds not run again.
+"""Cross-validates a system on a corpus; folds that are recorded are not run again.
 
 The test part of a fold is used once, after training. The validation part that chooses the epoch is
 taken by the estimator out of the training part.

@@ -1,4 +1,4 @@
-"""A run to make (:class:`Job`) in; its record out: settings tried on the dev part, the best tested.
+"""Makes the record of a run (:class:`Job`): tries settings on the dev part, tests the best.
 
 The setting is chosen by the dev accuracy of the finished model, with its word table rounded as it
 is saved; the epoch is chosen in training, as in any ``fit``. Device, threads and versions in a

@@ -1,4 +1,4 @@
-"""True and predicted labels in; accuracy, scores of each class and a confusion matrix out."""
+"""Scores predictions: accuracy, figures of each class, a confusion matrix."""
 
 from __future__ import annotations
 

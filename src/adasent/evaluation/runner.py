@@ -1,4 +1,4 @@
-"""Runs to make in; their records out, in order, each on disk before it is shown.
+"""Makes runs and gives their records in order, each on disk before it is shown.
 
 This is the only place that runs folds: ``adasent crossval`` and the reproduction of the paper both
 bring their jobs here.

@@ -1,4 +1,4 @@
-"""Right and wrong answers of two systems on the same texts in; is the difference real, out.
+"""Tests whether two systems differ, by their right and wrong answers on the same texts.
 
 Two paired tests, each blind where the other is not: McNemar counts only the texts on which the
 systems differ, the bootstrap gives an interval for the difference in accuracy. Answers of all folds

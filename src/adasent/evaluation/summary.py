@@ -1,4 +1,4 @@
-"""Scores of several runs in; their mean, spread and interval out."""
+"""Mean, spread and interval of the scores of several runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations in; HTML out that needs no script and no network, whatever the text contains."""
+"""Explanations as HTML that needs no script and no network, whatever the text contains."""
 
 from __future__ import annotations
 

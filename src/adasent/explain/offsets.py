@@ -1,4 +1,4 @@
-"""A text and its tokens in; the characters of the text that each token came from, out."""
+"""Finds the characters of a text that each of its tokens came from."""
 
 from __future__ import annotations
 

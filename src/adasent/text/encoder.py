@@ -78,5 +78,9 @@ def tokenise(texts: Sequence[str], tokenizer: Tokenizer, max_words: int) -> list
     if empty:
         notes.append(f"{empty} without a word, read as one unknown word")
     if notes:
-        warnings.warn(f"of {len(texts)} texts: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
+        warnings.warn(f"of {_texts(len(texts))}: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
     return [tokens[:max_words] for tokens in tokenised]
+
+
+def _texts(n: int) -> str:
+    return "1 text" if n == 1 else f"{n} texts"

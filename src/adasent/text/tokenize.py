@@ -1,4 +1,4 @@
-"""A string goes in, its tokens come out; nothing but white space is lost by the default.
+"""Cuts a string into tokens; the default loses nothing but white space.
 
 Two tokenizers are named, `words` (the default) and `kim` (the cleaning of Kim 2014 that the
 benchmarks use); any other callable from a string to a list of strings is accepted in their place.

@@ -1,4 +1,4 @@
-"""Tokens go in, integer ids come out, and back; the only place that knows padding and unknown.
+"""Words to ids and back; the only place that knows of padding and unknown words.
 
 Id 0 is padding and id 1 stands for every unknown word; both are outside the reach of user text.
 """

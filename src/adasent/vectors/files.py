@@ -1,4 +1,4 @@
-"""A file of word vectors goes in, its words and their matrix come out; and back to a file.
+"""Reads and writes files of word vectors.
 
 Reads word2vec binary, word2vec text and GloVe text, plain or gzipped, told apart by what is in the
 file and not by its name. The file is not trusted: whatever does not fit is refused with the place.

@@ -1,4 +1,4 @@
-"""A raw corpus goes in, one paragraph a line; word2vec vectors of its words come out.
+"""Trains word2vec vectors on a raw corpus, one paragraph a line.
 
 The corpus is streamed from disk once to count its words and once for each epoch; it is never held
 in memory. Training itself is gensim's.

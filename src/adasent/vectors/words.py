@@ -1,4 +1,4 @@
-"""Word vectors go in from a file or from gensim; a matrix aligned with a vocabulary comes out."""
+"""Word vectors, of a file or of gensim, as a matrix aligned with a vocabulary."""
 
 from __future__ import annotations
 
