@@ -19,7 +19,7 @@ from adasent.explain.deletion import (
 from adasent.pyramid.layout import Layout
 from adasent.runtime.climb import Pyramids
 
-pytestmark = pytest.mark.filterwarnings("ignore:of . texts")
+pytestmark = pytest.mark.filterwarnings("ignore:of . texts?")
 TEXTS = ["good", "", "not good", "a good plot and a bad film", "zebra film", "bad plot bad"]
 
 

@@ -18,8 +18,7 @@ from torch import Tensor
 from adasent.pyramid.compiled_backward import level_backward, pool_backward
 from adasent.pyramid.compiled_forward import level_forward, pool
 from adasent.pyramid.layout import Layout
-from adasent.pyramid.stacking import one_by_one
-from adasent.pyramid.weights import PyramidWeights
+from adasent.pyramid.weights import PyramidWeights, one_by_one
 
 #: A level of fewer numbers is not worth waking a second thread for.
 _MIN_NUMBERS_FOR_THREADS = 20_000

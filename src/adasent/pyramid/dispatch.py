@@ -10,8 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from adasent.pyramid.packed import pyramid_packed
-from adasent.pyramid.stacking import one_by_one
-from adasent.pyramid.weights import PyramidWeights
+from adasent.pyramid.weights import PyramidWeights, one_by_one
 
 
 class Choice(NamedTuple):
