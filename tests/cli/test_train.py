@@ -338,3 +338,18 @@ def test_ctrl_c_before_the_command_begins(
         cli.main()
     assert caught.value.code == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_refused_command_discards_no_unfinished_run(
+    run: Run, reviews_csv: Path, settings: Settings, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    (out / ".checkpoint").mkdir(parents=True)
+    kept = out / ".checkpoint" / "checkpoint.safetensors"
+    kept.write_bytes(b"of an unfinished run")
+    args = ("--out", out, "--restart", *settings())
+    assert run("train", tmp_path / "no.csv", *args).exit_code == 1
+    assert run("train", reviews_csv, "--label", "nowhere", *args).exit_code == 1
+    assert kept.exists()
+    assert run("train", reviews_csv, "--quiet", *args).exit_code == 0
+    assert not kept.exists()

@@ -125,8 +125,6 @@ def _train(
     """All that the command does once the folder is its own."""
     from adasent.vectors.words import read_vectors
 
-    if restart or not system.by_epochs:
-        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
     corpus, part = _training_part(data, columns)
     sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
     held = None
@@ -135,6 +133,8 @@ def _train(
         given |= {"vectors": sources or None, "checkpoint": out / CHECKPOINT}
         settings = given | {"verbose": 0 if quiet else 1} | settings
     clf = make(system.name, **settings)
+    if restart or not system.by_epochs:  # now that nothing the user has given was refused
+        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
     if not quiet:
         introduce(corpus, part, going_on=_is_unfinished(out))
     seconds = _fit(clf, corpus, held, out)

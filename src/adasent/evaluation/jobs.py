@@ -345,7 +345,7 @@ def _free_memory() -> None:
 
 
 def _trained_on(estimator: Any) -> tuple[str, int]:
-    """Device and threads; a system that is no network has no other device than the CPU."""
+    """Device and threads; systems without a network run on the CPU."""
     found: tuple[str, int] | None = getattr(estimator, "trained_on_", None)
     return found or ("cpu", getattr(estimator, "n_jobs", None) or 1)
 
