@@ -24,8 +24,13 @@ from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles
 
-#: Words of a phrase, or levels, that are counted together: name, first, last.
-BANDS = (("1", 1, 1), ("2", 2, 2), ("3-4", 3, 4), ("5-8", 5, 8), ("9+", 9, 10**9))
+Bands = tuple[tuple[str, int], ...]
+"""Sizes that are counted together: name and last."""
+
+#: Words of a phrase, or levels.
+BANDS: Bands = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8), ("9+", 10**9))
+#: Words of a text.
+LENGTHS: Bands = (("1-5", 5), ("6-10", 10), ("11-20", 20), ("21-40", 40), ("41+", 10**9))
 
 #: Texts explained at a time; of the explanations only sums are kept.
 CHUNK_TEXTS = 1000
@@ -103,11 +108,8 @@ class Profile:
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "profile.html"]
         written[0].write_text(self.to_html(), encoding="utf-8")
-        order = self.order
-        line = (order.accuracy, order.shuffled, order.low, order.high, order.changed)
-        tables = self.tables | {
-            "order": (("accuracy", "shuffled", "low", "high", "changed"), [line])
-        }
+        order = vars(self.order)
+        tables = self.tables | {"order": (tuple(order), [tuple(order.values())])}
         for name, (columns, rows) in tables.items():
             path = folder / f"{name}.csv"
             with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
@@ -183,114 +185,50 @@ def word_order(model: Model, texts: Sequence[str], labels: Sequence[Label], seed
     return Order(accuracy, accuracy - loss, loss - half, loss + half, changed)
 
 
-class _Group:
-    """Sums over the texts of one class, outcome or length."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.n_right = 0
-        self.probability = 0.0
-        self.level = 0.0
-        self.by_level = np.zeros(len(BANDS))
-        self.by_phrase = np.zeros(len(BANDS))
-        self.belief = np.zeros(len(BANDS))
-
-    def add(self, text: _Text) -> None:
-        self.n += 1
-        self.n_right += text.right
-        self.probability += text.probability
-        self.level += text.level
-        self.by_level += text.by_level
-        self.by_phrase += text.by_phrase
-        self.belief += text.belief
-
-    def row(self, name: str) -> tuple[Any, ...]:
-        means = (self.n_right, self.probability, self.level)
-        # Texts without a word that speaks for the class have no phrases: shares of the others.
-        phrases = self.by_phrase / (self.by_phrase.sum() or 1.0)
-        return (
-            name,
-            self.n,
-            *(value / self.n for value in means),
-            *(self.by_level / self.n).tolist(),
-            *phrases.tolist(),
-        )
-
-
-_COLUMNS = (
-    "texts",
-    "accuracy",
-    "probability",
-    "mean level",
-    *(f"level {band}" for band, _, _ in BANDS),
-    *(f"phrase {band}" for band, _, _ in BANDS),
-)
-
-
-class _Text:
-    """The scale of one decision."""
-
-    def __init__(self, explanation: Explanation, label: Label) -> None:
-        best = int(explanation.probabilities.argmax())
-        self.predicted = explanation.classes[best]
-        self.right = self.predicted == label
-        self.probability = float(explanation.probabilities[best])
-        shares = explanation.contributions[:, best] / self.probability
-        levels = np.arange(1, len(shares) + 1)
-        self.level = float(shares @ levels)
-        self.by_level = _in_bands(levels, shares)
-        self.belief = _in_bands(levels, explanation.beliefs)
-        scores = np.maximum(explanation.scores[:, best], 0.0)
-        start, end = explanation.bounds[:, 0], explanation.bounds[:, 1]
-        self.by_phrase = _in_bands(end - start, scores / (scores.sum() or 1.0))
-        self.n_words = len(shares)
-        # Phrases are ranked for the predicted class.
-        self.phrase, self.phrase_words, self.score = "", 0, 0.0
-        if len(scores) and scores[0] > 0:
-            words = explanation.tokens[start[0] : end[0]]
-            self.phrase, self.phrase_words = " ".join(words), len(words)
-            self.score = float(scores[0])
-
-
 class _Sums:
-    """Everything summed over the texts so far."""
+    """The scales of all decisions so far: a row of numbers for each text, and what it counts to."""
 
     def __init__(self) -> None:
-        self.whole = _Group()
-        self.by_class: defaultdict[str, _Group] = defaultdict(_Group)
-        self.by_outcome: defaultdict[str, _Group] = defaultdict(_Group)
-        self.by_length: defaultdict[int, _Group] = defaultdict(_Group)
-        self.counts: Counter[tuple[int, str, str]] = Counter()
-        self.scores: defaultdict[tuple[int, str, str], float] = defaultdict(float)
+        self.rows: list[Doubles] = []
+        self.keys: list[tuple[str, str, int]] = []  # predicted class, outcome, band of its length
+        self.scores: defaultdict[tuple[int, str, str], list[float]] = defaultdict(list)
 
     def add(self, explanation: Explanation, label: Label) -> None:
-        text = _Text(explanation, label)
-        name = str(text.predicted)
-        band = next(i for i, (_, _, last) in enumerate(LENGTHS) if text.n_words <= last)
-        for group in (
-            self.whole,
-            self.by_class[name],
-            self.by_outcome["right" if text.right else "wrong"],
-            self.by_length[band],
-        ):
-            group.add(text)
-        if text.phrase:
-            key = (text.phrase_words, name, text.phrase)
-            self.counts[key] += 1
-            self.scores[key] += text.score
+        best = int(explanation.probabilities.argmax())
+        predicted = explanation.classes[best]
+        name, right = str(predicted), predicted == label
+        probability = float(explanation.probabilities[best])
+        shares = explanation.contributions[:, best] / probability
+        levels = np.arange(1, len(shares) + 1)
+        scores = np.maximum(explanation.scores[:, best], 0.0)
+        start, end = explanation.bounds[:, 0], explanation.bounds[:, 1]
+        parts = (
+            np.array([right, probability, shares @ levels]),
+            _in_bands(levels, shares),
+            _in_bands(end - start, scores / (scores.sum() or 1.0)),
+            _in_bands(levels, explanation.beliefs),
+        )
+        self.rows.append(np.concatenate(parts))
+        self.keys.append((name, "right" if right else "wrong", _band(LENGTHS, len(shares))))
+        if len(scores) and scores[0] > 0:  # phrases are ranked for the predicted class
+            words = explanation.tokens[start[0] : end[0]]
+            self.scores[len(words), name, " ".join(words)].append(float(scores[0]))
 
     def tables(self) -> dict[str, Table]:
-        classes = [self.by_class[name].row(name) for name in sorted(self.by_class)]
-        outcomes = [self.by_outcome[name].row(name) for name in sorted(self.by_outcome)]
-        lengths = []
-        for band, group in sorted(self.by_length.items()):
-            shares = (group.belief / group.n).tolist()
-            accuracy = group.n_right / group.n
-            lengths.append((LENGTHS[band][0], group.n, accuracy, group.level / group.n, *shares))
-        beliefs = [f"belief {band}" for band, _, _ in BANDS]
+        scales = ["texts", "accuracy", "probability", "mean level"]
+        scales += [f"{kind} {band}" for kind in ("level", "phrase") for band, _ in BANDS]
+        beliefs = [f"belief {band}" for band, _ in BANDS]
+        everything = self._row("all", np.ones(len(self.rows), dtype=bool))
+        lengths = [
+            (LENGTHS[row[0]][0], *row[1:3], row[4], *row[-len(BANDS) :]) for row in self._by(2)
+        ]
+        classes, outcomes = (
+            [row[: -len(BANDS)] for row in rows]
+            for rows in ([*self._by(0), everything], self._by(1))
+        )
         return {
-            "scales": (("class", *_COLUMNS), [*classes, self.whole.row("all")]),
-            "outcomes": (("outcome", *_COLUMNS), outcomes),
+            "scales": (("class", *scales), classes),
+            "outcomes": (("outcome", *scales), outcomes),
             "lengths": (("words", "texts", "accuracy", "mean level", *beliefs), lengths),
             "phrases": (
                 ("words", "class", "phrase", "texts", "mean score"),
@@ -298,34 +236,42 @@ class _Sums:
             ),
         }
 
+    def _by(self, key: int) -> list[tuple[Any, ...]]:
+        """A row for each value of a key."""
+        values = [keys[key] for keys in self.keys]
+        return [
+            self._row(value, np.array([value == other for other in values]))
+            for value in sorted(set(values))
+        ]
+
+    def _row(self, name: Any, chosen: np.ndarray) -> tuple[Any, ...]:
+        """Name, texts, means over these of accuracy, probability, level; then shares of bands."""
+        means = np.array(self.rows)[chosen].mean(axis=0)
+        phrases = means[3 + len(BANDS) : 3 + 2 * len(BANDS)]
+        # Texts without a word that speaks for the class have no phrases: shares of the others.
+        phrases /= phrases.sum() or 1.0
+        return (name, int(chosen.sum()), *means.tolist())
+
     def _most_often(self) -> Iterable[tuple[Any, ...]]:
         """For each number of words, the phrases that led the ranking of most texts.
 
         Those that led only one are left out once some are listed.
         """
         kept: Counter[int] = Counter()
-        order = sorted(self.counts, key=lambda key: (key[0], -self.counts[key], key))
-        for key in order:
-            n_words, name, phrase = key
-            n = self.counts[key]
+        for key in sorted(self.scores, key=lambda key: (key[0], -len(self.scores[key]), key)):
+            n_words, n = key[0], len(self.scores[key])
             if kept[n_words] < _MAX_PHRASES and (n > 1 or kept[n_words] < _MIN_PHRASES):
                 kept[n_words] += 1
-                yield (n_words, name, phrase, n, self.scores[key] / n)
+                yield (*key, n, sum(self.scores[key]) / n)
 
 
-#: Words of a text: name, first, last.
-LENGTHS = (
-    ("1-5", 1, 5),
-    ("6-10", 6, 10),
-    ("11-20", 11, 20),
-    ("21-40", 21, 40),
-    ("41+", 41, 10**9),
-)
+def _band(bands: Bands, size: int) -> int:
+    return next(i for i, (_, last) in enumerate(bands) if size <= last)
 
 
 def _in_bands(sizes: np.ndarray, shares: Doubles) -> Doubles:
     """(bands,) shares summed over the sizes of each band."""
-    lasts = [last for _, _, last in BANDS]
+    lasts = [last for _, last in BANDS]
     bands = np.searchsorted(lasts, sizes)
     return np.bincount(bands, weights=shares, minlength=len(BANDS)).astype(np.float64)
 
