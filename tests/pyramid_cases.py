@@ -9,13 +9,18 @@ from adasent.pyramid.weights import PyramidWeights
 
 
 def random_weights(
-    size: int, *, gate_size: int | None = None, seed: int = 0, requires_grad: bool = False
+    size: int,
+    *,
+    n_groups: int = 1,
+    gate_size: int | None = None,
+    seed: int = 0,
+    requires_grad: bool = False,
 ) -> PyramidWeights:
     generator = torch.Generator().manual_seed(seed)
-    width = gate_size or 3
+    width = gate_size or 3 * n_groups
     shapes = [(size, size), (size, size), (size,), (width, size), (width, size), (width,)]
     if gate_size:
-        shapes += [(3, width), (3,)]
+        shapes += [(3 * n_groups, width), (3 * n_groups,)]
     tensors = [
         torch.randn(*shape, generator=generator, dtype=torch.float64) / shape[-1] ** 0.5
         for shape in shapes

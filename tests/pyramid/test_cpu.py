@@ -31,12 +31,18 @@ LENGTHS = {
 
 
 def reference(
-    words: Tensor, lengths: Tensor, weights: PyramidWeights, *, activation: str, pooling: str
+    words: Tensor,
+    lengths: Tensor,
+    weights: PyramidWeights,
+    *,
+    height: int | None = None,
+    **options: str,
 ) -> Tensor:
     levels = pyramid_reference(
-        pack(words, lengths.tolist()), weights, activation=activation, pooling=pooling
+        pack(words, lengths.tolist()), weights, height=height, **options
     ).levels
-    return pad_packed_sequence(levels, batch_first=True, total_length=words.shape[1])[0]
+    n_levels = min(words.shape[1], height or words.shape[1])
+    return pad_packed_sequence(levels, batch_first=True, total_length=n_levels)[0]
 
 
 def outcome(
@@ -46,10 +52,12 @@ def outcome(
     *,
     dtype: torch.dtype = torch.float64,
     padding: int = 2,
+    n_groups: int = 1,
     **options: object,
 ) -> list[Tensor]:
     """Levels, and gradients of a random function of them."""
-    weights = PyramidWeights(*[w.to(dtype).requires_grad_() for w in random_weights(size)[:6]])
+    drawn = random_weights(size, n_groups=n_groups)[:6]
+    weights = PyramidWeights(*[w.to(dtype).requires_grad_() for w in drawn])
     words = torch.full((len(lengths), max(lengths) + padding, size), float("nan"), dtype=dtype)
     words[:, : max(lengths)] = random_words(lengths, size).to(dtype)
     words.requires_grad_()
@@ -78,9 +86,28 @@ def test_equals_reference(lengths: list[int], pooling: str, activation: str) -> 
     assert_same(got, expected, 1e-9)
 
 
-@pytest.mark.parametrize("size", [1, 20, 33])
-def test_equals_reference_in_single_precision(size: int) -> None:
-    options = {"activation": "tanh", "pooling": "max"}
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 6])
+@pytest.mark.parametrize("height", [None, 1, 2, 4, 50])
+def test_gates_of_groups_and_height_equal_the_reference(
+    n_groups: int, height: int | None, pooling: str, activation: str
+) -> None:
+    options = {
+        "activation": activation,
+        "pooling": pooling,
+        "n_groups": n_groups,
+        "height": height,
+    }
+    for lengths in ([5, 1, 9, 5, 2], [1], [4, 4]):
+        expected = outcome(reference, lengths, 6, **options)
+        got = outcome(pyramid_cpu, lengths, 6, **options)
+        assert_same(got, expected, 1e-9)
+
+
+@pytest.mark.parametrize(("size", "n_groups"), [(1, 1), (20, 1), (33, 1), (33, 11), (20, 20)])
+def test_equals_reference_in_single_precision(size: int, n_groups: int) -> None:
+    options = {"activation": "tanh", "pooling": "max", "n_groups": n_groups}
     expected = outcome(reference, [12, 3, 7], size, **options)
     got = outcome(pyramid_cpu, [12, 3, 7], size, dtype=torch.float32, **options)
     assert_same(got, expected, 2e-5)

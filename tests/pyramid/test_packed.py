@@ -25,8 +25,8 @@ LENGTHS = {
 def gradients(
     build: object, lengths: list[int], size: int, **options: object
 ) -> tuple[Pyramid, list[torch.Tensor]]:
-    gate_size = options.pop("gate_size", None)
-    weights = random_weights(size, gate_size=gate_size, requires_grad=True)  # type: ignore[arg-type]
+    shape = {name: options.pop(name) for name in ("gate_size", "n_groups") if name in options}
+    weights = random_weights(size, requires_grad=True, **shape)  # type: ignore[arg-type]
     words = random_words(lengths, size).requires_grad_()
     pyramid = build(pack(words, lengths), weights, keep_units=True, **options)  # type: ignore[operator]
     generator = torch.Generator().manual_seed(2)
@@ -50,11 +50,17 @@ def test_equals_reference(lengths: list[int], pooling: str) -> None:
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 @pytest.mark.parametrize("gate_size", [None, 6])
-@pytest.mark.parametrize("size", [1, 20])
+@pytest.mark.parametrize(("size", "n_groups"), [(1, 1), (20, 1), (20, 5), (6, 6)])
+@pytest.mark.parametrize("height", [None, 1, 3, 40])
 def test_equals_reference_for_every_variant(
-    activation: str, gate_size: int | None, size: int
+    activation: str, gate_size: int | None, size: int, n_groups: int, height: int | None
 ) -> None:
-    options = {"activation": activation, "gate_size": gate_size}
+    options = {
+        "activation": activation,
+        "gate_size": gate_size,
+        "n_groups": n_groups,
+        "height": height,
+    }
     expected, expected_gradients = gradients(pyramid_reference, [4, 7, 1], size, **options)
     got, got_gradients = gradients(pyramid_packed, [4, 7, 1], size, **options)
     _assert_same(got, expected)

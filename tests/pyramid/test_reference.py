@@ -39,8 +39,9 @@ def test_three_words_by_hand() -> None:
     e = 2**1.75
     torch.testing.assert_close(units[1], tensor([7 / 4], [3.0]))
     torch.testing.assert_close(units[2], tensor([(7 / 4 * e + 31 / 4) / (e + 2)]))
-    torch.testing.assert_close(gates[0], tensor([1 / 2, 1 / 4, 1 / 4], [2 / 3, 1 / 6, 1 / 6]))
-    torch.testing.assert_close(gates[1], tensor([e, 1.0, 1.0])[:] / (e + 2))
+    by_hand = tensor([1 / 2, 1 / 4, 1 / 4], [2 / 3, 1 / 6, 1 / 6])
+    torch.testing.assert_close(gates[0][..., 0], by_hand)
+    torch.testing.assert_close(gates[1][..., 0], tensor([e, 1.0, 1.0]) / (e + 2))
 
     words = pack(tensor([[1.0], [2.0], [4.0]]), [3])
     mean = pyramid_reference(words, weights, activation="relu", pooling="mean").levels.data
@@ -52,9 +53,10 @@ def test_three_words_by_hand() -> None:
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("gate_size", [None, 4])
-def test_gradient_in_double_precision(pooling: str, gate_size: int | None) -> None:
-    size, lengths = 3, [4, 1, 3]
-    weights = random_weights(size, gate_size=gate_size, requires_grad=True)
+@pytest.mark.parametrize("n_groups", [1, 2, 4])
+def test_gradient_in_double_precision(pooling: str, gate_size: int | None, n_groups: int) -> None:
+    size, lengths = 4, [4, 1, 3]
+    weights = random_weights(size, gate_size=gate_size, n_groups=n_groups, requires_grad=True)
     words = random_words(lengths, size).nan_to_num().requires_grad_()
 
     def build(words: torch.Tensor, *tensors: torch.Tensor) -> torch.Tensor:
@@ -65,11 +67,45 @@ def test_gradient_in_double_precision(pooling: str, gate_size: int | None) -> No
     assert torch.autograd.gradcheck(build, (words, *[w for w in weights if w is not None]))
 
 
-def test_gates_are_convex_and_units_stay_within_their_children() -> None:
-    weights = random_weights(6)
+def test_two_groups_by_hand() -> None:
+    """D = 4 in two groups, even and odd dimensions: one copies left, the other composes."""
+    zero = torch.zeros(4, 4, dtype=torch.float64)
+    bias = tensor(1e3, 0.0, 0.0, 0.0, 0.0, 1e3)  # left of group 0, composed of group 1
+    gate = torch.zeros(6, 4, dtype=torch.float64)
+    weights = PyramidWeights(zero, zero, tensor(5.0, 6.0, 7.0, 8.0), gate, gate, bias)
+    words = tensor([1.0, 2.0, 3.0, 4.0], [9.0, 9.0, 9.0, 9.0])
+    units, gates = sentence_pyramid(words, weights, "relu")
+    torch.testing.assert_close(units[1], tensor([1.0, 6.0, 3.0, 8.0]))
+    torch.testing.assert_close(gates[0], tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]))
+
+
+def test_equal_gates_of_all_groups_are_the_paper_s_gate() -> None:
+    one, lengths = random_weights(6), [5, 2]
+    rows = [w.repeat_interleave(3, dim=0) for w in one[3:6]]
+    words = pack(random_words(lengths, 6), lengths)
+    found = pyramid_reference(words, PyramidWeights(*one[:3], *rows))
+    torch.testing.assert_close(found.levels.data, pyramid_reference(words, one).levels.data)
+
+
+def test_a_height_leaves_out_the_levels_above() -> None:
+    weights, lengths = random_weights(4, n_groups=2), [6, 2, 4]
+    words = pack(random_words(lengths, 4), lengths)
+    whole, _ = pad_packed_sequence(pyramid_reference(words, weights).levels, batch_first=True)
+    low = pyramid_reference(words, weights, height=3, keep_units=True)
+    cut, n_levels = pad_packed_sequence(low.levels, batch_first=True)
+    assert n_levels.tolist() == [3, 2, 3]
+    torch.testing.assert_close(cut, whole[:, :3])
+    assert low.units is not None
+    assert [len(level) for level in low.units] == [12, 9, 6]
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_gates_are_convex_and_units_stay_within_their_children(n_groups: int) -> None:
+    weights = random_weights(6, n_groups=n_groups)
     units, gates = sentence_pyramid(random_words([7], 6)[0], weights, "tanh")
     for t, omega in enumerate(gates):
-        torch.testing.assert_close(omega.sum(1), torch.ones(len(omega), dtype=torch.float64))
+        assert omega.shape == (6 - t, 3, n_groups)
+        torch.testing.assert_close(omega.sum(1), torch.ones_like(omega[:, 0]))
         assert (omega >= 0).all()
         bound = torch.maximum(units[t][:-1].abs(), units[t][1:].abs()).clamp(min=1.0)
         assert (units[t + 1].abs() <= bound + 1e-12).all()

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from adasent.pyramid import RELU_CAP
-from adasent.pyramid.compiling import compiled, threaded
+from adasent.pyramid.compiling import compiled, inlined, threaded
 
 
 @compiled
@@ -72,15 +72,72 @@ def pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level,
         _share_maximum(level, counts, pooled, d_pooled, ties, d_level, strip, n_strips)
 
 
+@inlined
+def _through_gates(gradient, left, right, composed, gates, scores, grouped):
+    """Fill scores (2 N,): the gradient at what the gates of a unit are the softmax of."""
+    n = len(scores) // 2
+    if grouped is None:
+        g0 = g1 = g2 = gradient.dtype.type(0)
+        for d in range(len(gradient)):
+            g0 += gradient[d] * left[d]
+            g1 += gradient[d] * right[d]
+            g2 += gradient[d] * composed[d]
+        mean = gates[0] * g0 + gates[1] * g1 + gates[2] * g2
+        scores[0], scores[1] = gates[0] * (g0 - mean), gates[1] * (g1 - mean)
+    else:
+        w0, w1, w2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
+        s0, s1 = scores[:n], scores[n:]
+        # The gradient at both shares less their mean, which is linear: group by group, summed.
+        for first in range(0, len(gradient), n):
+            g, l, r, c = gradient[first:], left[first:], right[first:], composed[first:]
+            for k in range(n):
+                mean = w0[k] * l[k] + w1[k] * r[k] + w2[k] * c[k]
+                a, b = w0[k] * g[k] * (l[k] - mean), w1[k] * g[k] * (r[k] - mean)
+                s0[k] = a if first == 0 else s0[k] + a
+                s1[k] = b if first == 0 else s1[k] + b
+
+
+@inlined
+def _through_unit(gradient, composed, gates, d_left, d_right, d_product, relu, grouped):
+    """Add the copies' part to the children; fill the gradient at the composition's argument."""
+    one, zero = gradient.dtype.type(1), gradient.dtype.type(0)
+    cap = gradient.dtype.type(RELU_CAP)
+    n = len(gates) // 3 if grouped is not None else len(gradient)
+    for first in range(0, len(gradient), n):
+        g, c, p = gradient[first:], composed[first:], d_product[first:]
+        to_left, to_right = d_left[first:], d_right[first:]
+        if grouped is None:
+            w0, w1, w2 = gates[0], gates[1], gates[2]
+            for k in range(n):
+                p[k] = w2 * g[k]
+            for k in range(n):
+                to_left[k] += w0 * g[k]
+            for k in range(n):
+                to_right[k] += w1 * g[k]
+        else:
+            v0, v1, v2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
+            for k in range(n):
+                p[k] = v2[k] * g[k]
+            for k in range(n):
+                to_left[k] += v0[k] * g[k]
+            for k in range(n):
+                to_right[k] += v1[k] * g[k]
+        if relu is None:
+            for k in range(n):
+                p[k] *= one - c[k] * c[k]
+        else:
+            for k in range(n):
+                p[k] = p[k] if zero < c[k] < cap else zero
+
+
 @compiled
 def _backward_strip(
-    below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, strip, n_strips
+    below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped,
+    strip, n_strips,
 ):  # fmt: skip
     """Add what comes through the units above; fill that at their products and biases."""
-    size = below.shape[1]
+    size, n_scores = below.shape[1], gates.shape[1] // 3 * 2
     zero = below.dtype.type(0)
-    one = below.dtype.type(1)
-    cap = below.dtype.type(RELU_CAP)
     bias, gate_bias = d_bias[strip, :size], d_bias[strip, size:]
     n_blocks = len(counts)
     left_block = unit_block = 0
@@ -89,46 +146,28 @@ def _backward_strip(
         above = counts[j + 1] if j + 1 < n_blocks else 0
         for i in range(strip, counts[j], n_strips):
             left = left_block + i
-            s_left = d_product[left, 2 * size : 2 * size + 3]
+            p_left, s_left = d_product[left, :size], d_product[left, 2 * size : 2 * size + n_scores]
             if j == 0:  # the first block holds nobody's right child
                 d_product[left, size : 2 * size] = zero
-                d_product[left, 2 * size + 3 :] = zero
+                d_product[left, 2 * size + n_scores :] = zero
             if i >= above:  # the last word of its text on this level: nobody's left child
-                d_product[left, :size] = zero
+                p_left[:] = zero
                 s_left[:] = zero
                 continue
             right, unit = right_block + i, unit_block + i
-            h_left, h_right, c, g = below[left], below[right], composed[unit], d_above[unit]
-            w0, w1, w2 = gates[unit, 0], gates[unit, 1], gates[unit, 2]
-            g0 = g1 = g2 = zero
-            for d in range(size):
-                g0 += g[d] * h_left[d]
-                g1 += g[d] * h_right[d]
-                g2 += g[d] * c[d]
-            mean = w0 * g0 + w1 * g1 + w2 * g2
-            g0, g1, g2 = w0 * (g0 - mean), w1 * (g1 - mean), w2 * (g2 - mean)
-            s_right = d_product[right, 2 * size + 3 :]
-            s_left[0], s_left[1], s_left[2] = g0, g1, g2
-            s_right[0], s_right[1], s_right[2] = g0, g1, g2
-            gate_bias[0] += g0
-            gate_bias[1] += g1
-            gate_bias[2] += g2
-            p_left, p_right = d_product[left, :size], d_product[right, size : 2 * size]
-            if relu is None:
-                for d in range(size):
-                    p_left[d] = w2 * g[d] * (one - c[d] * c[d])
-            else:
-                for d in range(size):
-                    p_left[d] = w2 * g[d] if zero < c[d] < cap else zero
+            p_right = d_product[right, size : 2 * size]
+            s_right = d_product[right, 2 * size + n_scores :]
+            w, c, g = gates[unit], composed[unit], d_above[unit]
+            _through_gates(g, below[left], below[right], c, w, s_left, grouped)
+            _through_unit(g, c, w, d_below[left], d_below[right], p_left, relu, grouped)
             for d in range(size):
                 p_right[d] = p_left[d]
             for d in range(size):
                 bias[d] += p_left[d]
-            d_left, d_right = d_below[left], d_below[right]
-            for d in range(size):
-                d_left[d] += w0 * g[d]
-            for d in range(size):
-                d_right[d] += w1 * g[d]
+            for k in range(n_scores):
+                s_right[k] = s_left[k]
+            for k in range(n_scores):
+                gate_bias[k] += s_left[k]
         left_block = right_block
         unit_block += above
 
@@ -136,17 +175,19 @@ def _backward_strip(
 @compiled
 def backward_one(
     below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
-    d_bias, relu,
+    d_bias, relu, grouped,
 ):  # fmt: skip
     """All texts as one strip."""
     pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, 0, 1)
-    _backward_strip(below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, 0, 1)
+    _backward_strip(
+        below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped, 0, 1
+    )  # fmt: skip
 
 
 @threaded
 def backward_threads(
     below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
-    d_bias, relu, n_strips,
+    d_bias, relu, grouped, n_strips,
 ):  # fmt: skip
     """All strips at once."""
     for strip in numba.prange(n_strips):
@@ -154,7 +195,7 @@ def backward_threads(
             below, counts, pooled, d_pooled, maximum, ties, d_below, strip, n_strips
         )
         _backward_strip(
-            below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu,
+            below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped,
             strip, n_strips,
         )  # fmt: skip
 
@@ -206,15 +247,15 @@ def level_backward(
         (units, D) the whole gradient at the units of the level.
     d_below
         Filled: (rows, D) gradient from pooling and from the gates' copies. What comes through the
-        matrix products, ``d_product @ [W_L | W_R | G_L | G_R].T``, is the caller's to add.
+        matrix products, ``d_product @ [W_L | W_R | A_L | A_R].T``, is the caller's to add.
     d_product
-        Filled: (rows, 2 D + 6).
+        Filled: (rows, 2 D + 4 N).
     d_bias
-        Added to: (n_strips, D + 3), composition and gates side by side.
+        Added to: (n_strips, D + 2 N), composition and gates side by side.
     """
     arguments = (
         below, pooled, d_pooled, maximum or None, ties, composed, gates, counts, d_above, d_below,
-        d_product, d_bias, relu or None,
+        d_product, d_bias, relu or None, gates.shape[1] > 3 or None,
     )  # fmt: skip
     if n_strips == 1:
         backward_one(*arguments)

@@ -2,8 +2,10 @@
 """From the units of a level to those of the next, and pooled, as one compiled pass.
 
 Takes numpy arrays and fills numpy arrays; needs numba, knows no torch. The matrix products around
-it are the caller's: with P = h [W_L | W_R | G_L | G_R] of the level below, (rows, 2 D + 6), a unit
-reads its left child's first D columns and its right child's next D, and likewise the gates' three.
+it are the caller's: with P = h [W_L | W_R | A_L | A_R] of the level below, (rows, 2 D + 4 N), a
+unit reads its left child's first D columns and its right child's next D. A scores the gates of N
+groups of dimensions: how far the share of the left child, then of the right one, is above that of
+the composition.
 
 Rows lie as :mod:`adasent.pyramid.layout` says. ``counts`` are the rows of each block of the level
 *below*; the level above has one block less, of ``counts[1:]`` rows. The left child of row i of
@@ -26,76 +28,77 @@ from adasent.pyramid.compiling import compiled, exp, inlined, tanh, threaded
 # do not occur would slow down those that do.
 
 
-@compiled
-def _gates_of_block(left_scores, right_scores, bias, gates):
-    """Softmax of three scores for each unit of a block: gates (3, units)."""
+@inlined
+def _gates(left, right, bias, gates, grouped):
+    """Softmax of the scores (0, left, right) of each group: gates (3 N,) left, right, composed."""
     one = gates.dtype.type(1)
-    w0, w1, w2 = gates[0], gates[1], gates[2]
-    for i in range(len(w0)):
-        w0[i] = left_scores[i, 0] + right_scores[i, 3]
-        w1[i] = left_scores[i, 1] + right_scores[i, 4]
-        w2[i] = left_scores[i, 2] + right_scores[i, 5]
-    for i in range(len(w0)):
-        s0, s1, s2 = w0[i] + bias[0], w1[i] + bias[1], w2[i] + bias[2]
-        top = max(max(s0, s1), s2)
-        w0[i], w1[i], w2[i] = s0 - top, s1 - top, s2 - top
-    exp(w0)
-    exp(w1)
-    exp(w2)
-    for i in range(len(w0)):
-        scale = one / (w0[i] + w1[i] + w2[i])
-        w0[i] *= scale
-        w1[i] *= scale
-        w2[i] *= scale
+    if grouped is None:
+        e0, e1 = exp(left[0] + right[0] + bias[0]), exp(left[1] + right[1] + bias[1])
+        scale = one / (one + e0 + e1)
+        gates[0], gates[1], gates[2] = e0 * scale, e1 * scale, scale
+    else:
+        n = len(gates) // 3
+        l0, l1, r0, r1, b0, b1 = left[:n], left[n:], right[:n], right[n:], bias[:n], bias[n:]
+        w0, w1, w2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
+        for k in range(n):
+            e0, e1 = exp(l0[k] + r0[k] + b0[k]), exp(l1[k] + r1[k] + b1[k])
+            scale = one / (one + e0 + e1)
+            w0[k], w1[k], w2[k] = e0 * scale, e1 * scale, scale
+
+
+@inlined
+def _compose(left, right, bias, composed, relu):
+    """f of the sum of both products and the bias."""
+    if relu is None:
+        for d in range(len(composed)):
+            composed[d] = tanh(left[d] + right[d] + bias[d])
+    else:
+        zero, cap = composed.dtype.type(0), composed.dtype.type(RELU_CAP)
+        for d in range(len(composed)):
+            composed[d] = min(max(left[d] + right[d] + bias[d], zero), cap)
+
+
+@inlined
+def _mix(left, right, composed, gates, unit, grouped):
+    """The unit: each dimension by the gates of its group, d mod N."""
+    if grouped is None:
+        w0, w1, w2 = gates[0], gates[1], gates[2]
+        for d in range(len(unit)):
+            unit[d] = w0 * left[d] + w1 * right[d] + w2 * composed[d]
+    else:
+        n = len(gates) // 3
+        v0, v1, v2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
+        for first in range(0, len(unit), n):
+            l, r, c = left[first:], right[first:], composed[first:]
+            h = unit[first:]
+            for k in range(n):
+                h[k] = v0[k] * l[k] + v1[k] * r[k] + v2[k] * c[k]
 
 
 @compiled
 def forward_strip(
     below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
-    relu, maximum, strip, n_strips,
+    relu, maximum, grouped, strip, n_strips,
 ):  # fmt: skip
     """Fill a level, as it is and pooled, for the texts of a strip."""
-    size = below.shape[1]
-    zero = below.dtype.type(0)
-    cap = below.dtype.type(RELU_CAP)
-    own_gates = np.empty((3, counts[1]), below.dtype)
+    size, n_scores = below.shape[1], len(gate_bias)
+    own_gates = np.empty(n_scores // 2 * 3, below.dtype)
+    own_composed = np.empty(size, below.dtype)
     left_block = unit_block = 0
     for j in range(len(counts) - 1):
         right_block = left_block + counts[j]
         n = counts[j + 1]
-        # Of all units of the block, also by each of several threads: it is a small part.
-        _gates_of_block(
-            product[left_block : left_block + n, 2 * size :],
-            product[right_block : right_block + n, 2 * size :],
-            gate_bias,
-            own_gates[:, :n],
-        )
         for i in range(strip, n, n_strips):
-            left, right, unit = left_block + i, right_block + i, unit_block + i
-            p_left, p_right = product[left, :size], product[right, size:]
-            h_left, h_right, h = below[left], below[right], above[unit]
-            w0, w1, w2 = own_gates[0, i], own_gates[1, i], own_gates[2, i]
-            if composed is None:
-                if relu is None:
-                    for d in range(size):
-                        c = tanh(p_left[d] + p_right[d] + compose_bias[d])
-                        h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
-                else:
-                    for d in range(size):
-                        c = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
-                        h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * c
-            else:
-                kept = composed[unit]
-                if relu is None:
-                    for d in range(size):
-                        kept[d] = tanh(p_left[d] + p_right[d] + compose_bias[d])
-                else:
-                    for d in range(size):
-                        kept[d] = min(max(p_left[d] + p_right[d] + compose_bias[d], zero), cap)
-                for d in range(size):
-                    h[d] = w0 * h_left[d] + w1 * h_right[d] + w2 * kept[d]
-            if gates is not None:
-                gates[unit, 0], gates[unit, 1], gates[unit, 2] = w0, w1, w2
+            p_left, p_right = product[left_block + i], product[right_block + i]
+            h_left, h_right = below[left_block + i], below[right_block + i]
+            unit = unit_block + i
+            w = own_gates if gates is None else gates[unit]
+            c = own_composed if composed is None else composed[unit]
+            s_left, s_right = p_left[2 * size : 2 * size + n_scores], p_right[2 * size + n_scores :]
+            _gates(s_left, s_right, gate_bias, w, grouped)
+            _compose(p_left[:size], p_right[size : 2 * size], compose_bias, c, relu)
+            h = above[unit]
+            _mix(h_left, h_right, c, w, h, grouped)
             _pool_unit(h, pooled[i], j == 0, maximum)
         left_block = right_block
         unit_block += n
@@ -145,13 +148,13 @@ def pool_strip(level, counts, pooled, maximum, strip, n_strips):
 @threaded
 def forward_threads(
     below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
-    relu, maximum, n_strips,
+    relu, maximum, grouped, n_strips,
 ):  # fmt: skip
     """All strips at once."""
     for strip in numba.prange(n_strips):
         forward_strip(
             below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
-            relu, maximum, strip, n_strips,
+            relu, maximum, grouped, strip, n_strips,
         )  # fmt: skip
 
 
@@ -175,15 +178,15 @@ def level_forward(
     Parameters
     ----------
     below, product
-        (rows, D) units of the level below, and their product with the four matrices.
+        (rows, D) units of the level below, and their product with the matrices.
     compose_bias, gate_bias
-        (D,) and (3,).
+        (D,) and (2 N,).
     counts
         Rows of each block of the level below, int64.
     above, pooled
         Filled: (units, D), and (texts that reach the level, D).
     composed, gates
-        Filled for the backward pass, (units, D) and (units, 3); None where they are not wanted.
+        Filled for the backward pass, (units, D) and (units, 3 N); None where they are not wanted.
     maximum
         Pool by maximum rather than mean.
     n_strips
@@ -191,12 +194,13 @@ def level_forward(
     """
     # The compiled code checks no bounds.
     assert len(product) == len(below)
+    assert product.shape[1] == 2 * below.shape[1] + 2 * len(gate_bias)
     assert len(above) == len(below) - counts[0]
     for kept in (composed, gates):
         assert kept is None or len(kept) == len(above)
     arguments = (
         below, product, compose_bias, gate_bias, counts, above, pooled, composed, gates,
-        relu or None, maximum or None,
+        relu or None, maximum or None, len(gate_bias) > 2 or None,
     )  # fmt: skip
     if n_strips == 1:
         forward_strip(*arguments, 0, 1)

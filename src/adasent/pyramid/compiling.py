@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 
 def compiled(function: Any) -> Any:
@@ -81,7 +81,7 @@ def _tanh(x: Any) -> Any:
     return lambda x: math.tanh(x)
 
 
-_LOG2E, _HALF, _MIN_EXPONENT = np.float32(1.4426950408889634), np.float32(0.5), np.float32(-126)
+_LOG2E, _HALF, _MAX_EXPONENT = np.float32(1.4426950408889634), np.float32(0.5), np.float32(115)
 _E0, _E1, _E2, _E3, _E4, _E5, _E6 = (
     np.float32(c)
     for c in (
@@ -94,37 +94,36 @@ _E0, _E1, _E2, _E3, _E4, _E5, _E6 = (
         0.000153458082,
     )
 )
+_LARGEST = 700.0
+
+
+@intrinsic
+def _float_of_bits(typing_context, bits):
+    """The float32 that an int32 is the bits of."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], context.get_value_type(types.float32))
+
+    return types.float32(types.int32), generate
 
 
 @compiled
-def _polynomial_exp(values):
-    """2^k times a polynomial fitted by us to 2^u, |u| <= 1/2; for values of at most 0."""
-    exponents = np.empty(len(values), np.int32)
-    for i in range(len(values)):
-        y = max(values[i] * _LOG2E, _MIN_EXPONENT)
-        k = np.floor(y + _HALF)
-        u = y - k
-        p = ((((_E6 * u + _E5) * u + _E4) * u + _E3) * u + _E2) * u + _E1
-        values[i] = p * u + _E0
-        exponents[i] = (np.int32(k) + np.int32(127)) << np.int32(23)
-    scales = exponents.view(np.float32)
-    for i in range(len(values)):
-        values[i] *= scales[i]
+def _polynomial_exp(x):
+    """2^k times a polynomial fitted by us to 2^u, |u| <= 1/2."""
+    y = min(max(x * _LOG2E, -_MAX_EXPONENT), _MAX_EXPONENT)
+    k = np.floor(y + _HALF)
+    u = y - k
+    p = ((((_E6 * u + _E5) * u + _E4) * u + _E3) * u + _E2) * u + _E1
+    return (p * u + _E0) * _float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23))
 
 
-@compiled
-def _library_exp(values):
-    for i in range(len(values)):
-        values[i] = math.exp(values[i])
-
-
-def exp(values: Any) -> Any:
-    """Exponentials in place, of values of at most 0; in single precision one that vectorises."""
+def exp(x: Any) -> Any:
+    """Exponential that stays finite, and above 0; in single precision one that vectorises."""
     raise NotImplementedError
 
 
 @overload(exp, strict=False)
-def _exp(values: Any) -> Any:
-    if values.dtype == types.float32:
-        return lambda values: _polynomial_exp(values)
-    return lambda values: _library_exp(values)
+def _exp(x: Any) -> Any:
+    if x == types.float32:
+        return lambda x: _polynomial_exp(x)
+    return lambda x: math.exp(min(max(x, -_LARGEST), _LARGEST))

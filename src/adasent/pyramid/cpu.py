@@ -31,13 +31,11 @@ def pyramid_cpu(
     *,
     activation: str = "tanh",
     pooling: str = "mean",
+    height: int | None = None,
 ) -> Tensor:
     """Same contract as :func:`adasent.pyramid.dispatch.pyramid`, for the softmax gate."""
-    matrices = torch.cat(  # (2 D + 6, D)
-        [weights.compose_left, weights.compose_right, weights.gate_left, weights.gate_right]
-    )
-    inputs = (words, matrices, weights.compose_bias, weights.gate_bias)
-    how = _How(activation == "relu", pooling == "max", _differentiable(inputs))
+    inputs = (words, *weights.relative())
+    how = _How(activation == "relu", pooling == "max", height, _differentiable(inputs))
     levels: Tensor = _PyramidOnCpu.apply(lengths, *inputs, how, _Tape())  # type: ignore[no-untyped-call]
     return levels
 
@@ -46,6 +44,7 @@ def pyramid_cpu(
 class _How:
     relu: bool
     maximum: bool
+    height: int | None
     keep: bool  # whether a backward pass may follow
 
 
@@ -58,17 +57,23 @@ class _Level(NamedTuple):
 
     units: Tensor  # (units, D)
     composed: Tensor | None  # (units, D), if kept
-    gates: Tensor | None  # (units, 3), if kept
+    gates: Tensor | None  # (units, 3 N), if kept
 
 
 class _Tape:
     """What the forward pass leaves for the backward pass."""
 
     layout: Layout
-    places: tuple[Tensor, Tensor]  # of each row, its place in a padded (B, T) array
-    words: Tensor  # (rows, D) the first level
+    places: tuple[Tensor, Tensor]  # of each word, its place in a padded (B, T) array
+    words: Tensor  # (words, D) the first level
     pooled: Tensor  # (rows, D) all levels pooled
     levels: list[_Level]  # the second level and up, if kept
+
+    @property
+    def pooled_places(self) -> tuple[Tensor, Tensor]:
+        """Of each pooled level, its place in a padded (B, L) array."""
+        text, position = self.places
+        return text[: len(self.pooled)], position[: len(self.pooled)]
 
 
 class _PyramidOnCpu(torch.autograd.Function):
@@ -77,34 +82,34 @@ class _PyramidOnCpu(torch.autograd.Function):
         lengths: Tensor,
         words: Tensor,
         matrices: Tensor,
-        compose_bias: Tensor,
-        gate_bias: Tensor,
+        bias: Tensor,
         how: _How,
         tape: _Tape,
     ) -> Tensor:
         n_words = lengths.numpy()
         order = np.argsort(-n_words, kind="stable")
-        layout = tape.layout = Layout(n_words[order])
+        layout = tape.layout = Layout(n_words[order], how.height)
         tape.places = torch.from_numpy(order[layout.text]), torch.from_numpy(layout.position)
         tape.words = words[tape.places]
-        tape.pooled = torch.empty_like(tape.words)
+        tape.pooled = torch.empty_like(tape.words[: layout.n_pooled])
         tape.levels = []
         first = tape.pooled[layout.pooled(0)].numpy()
         pool(tape.words.numpy(), layout.counts, first, maximum=how.maximum)
-        climber = _Climber(layout, matrices, compose_bias, gate_bias, how)
+        climber = _Climber(layout, matrices, bias, how)
         units = tape.words
         for t in range(1, layout.n_levels):
             level = climber.step(units, t, tape.pooled[layout.pooled(t)])
             if how.keep:
                 tape.levels.append(level)
             units = level.units
-        levels = words.new_zeros(words.shape)
-        levels[tape.places] = tape.pooled
+        n_levels = min(words.shape[1], how.height or words.shape[1])
+        levels = words.new_zeros(len(words), n_levels, words.shape[2])
+        levels[tape.pooled_places] = tape.pooled
         return levels
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, words, matrices, _, _, ctx.how, ctx.tape = inputs
+        _, words, matrices, _, ctx.how, ctx.tape = inputs
         ctx.save_for_backward(matrices)
         ctx.shape = words.shape
 
@@ -112,31 +117,26 @@ class _PyramidOnCpu(torch.autograd.Function):
     def backward(ctx: Any, d_levels: Tensor) -> tuple[Tensor | None, ...]:
         tape: _Tape = ctx.tape
         (matrices,) = ctx.saved_tensors
-        descent = _Descent(matrices, ctx.how, tape, d_levels[tape.places])
+        descent = _Descent(matrices, ctx.how, tape, d_levels[tape.pooled_places])
         d_words = d_levels.new_zeros(ctx.shape)
         d_words[tape.places] = descent.run()
-        size = d_words.shape[-1]
-        d_bias = descent.d_bias.sum(dim=0)
-        return None, d_words, descent.d_matrices, d_bias[:size], d_bias[size:], None, None
+        return None, d_words, descent.d_matrices, descent.d_bias.sum(dim=0), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One model after the other: stacking pays on a GPU, and is only correct here."""
         # Seen from inside of vmap, no tensor says that it needs a gradient.
-        how = replace(inputs[5], keep=_differentiable(inputs[1:5]))
-        inputs = (*inputs[:5], how, inputs[6])
-        return one_by_one(_PyramidOnCpu, info.batch_size, in_dims, inputs, fresh={6: _Tape})
+        how = replace(inputs[4], keep=_differentiable(inputs[1:4]))
+        inputs = (*inputs[:4], how, inputs[5])
+        return one_by_one(_PyramidOnCpu, info.batch_size, in_dims, inputs, fresh={5: _Tape})
 
 
 class _Climber:
     """Builds a level from the one below."""
 
-    def __init__(
-        self, layout: Layout, matrices: Tensor, compose_bias: Tensor, gate_bias: Tensor, how: _How
-    ) -> None:
+    def __init__(self, layout: Layout, matrices: Tensor, bias: Tensor, how: _How) -> None:
         self.layout, self.matrices, self.how = layout, matrices.detach(), how
-        self.compose_bias = compose_bias.detach().numpy()
-        self.gate_bias = gate_bias.detach().numpy()
+        self.bias = bias.detach().numpy()
         self.product = matrices.new_empty(layout.n_words, len(matrices))
 
     def step(self, below: Tensor, t: int, pooled: Tensor) -> _Level:
@@ -145,12 +145,13 @@ class _Climber:
         product = torch.mm(below, self.matrices.T, out=self.product[: len(below)])
         units = below.new_empty(n_units, size)
         composed = below.new_empty(n_units, size) if self.how.keep else None
-        gates = below.new_empty(n_units, 3) if self.how.keep else None
+        n_gates = (len(self.bias) - size) // 2 * 3
+        gates = below.new_empty(n_units, n_gates) if self.how.keep else None
         level_forward(
             below.numpy(),
             product.numpy(),
-            self.compose_bias,
-            self.gate_bias,
+            self.bias[:size],
+            self.bias[size:],
             self.layout.counts[t - 1 :],
             units.numpy(),
             pooled.numpy(),
@@ -169,10 +170,11 @@ class _Descent:
     def __init__(self, matrices: Tensor, how: _How, tape: _Tape, d_pooled: Tensor) -> None:
         self.matrices, self.how, self.tape, self.d_pooled = matrices, how, tape, d_pooled
         self.d_matrices = torch.zeros_like(matrices)
-        size = d_pooled.shape[1]
-        self.d_bias = d_pooled.new_zeros(torch.get_num_threads(), size + 3)
-        self.d_product = d_pooled.new_empty(len(d_pooled), len(matrices))
-        self.d_units = d_pooled.new_empty(2, *d_pooled.shape)  # of a level and of the one below
+        words, size = tape.words, tape.words.shape[1]
+        n_biases = size + (len(matrices) - 2 * size) // 2
+        self.d_bias = words.new_zeros(torch.get_num_threads(), n_biases)
+        self.d_product = words.new_empty(len(words), len(matrices))
+        self.d_units = words.new_empty(2, *words.shape)  # of a level and of the one below
         self.ties = np.empty_like(d_pooled[tape.layout.pooled(0)].numpy())
 
     def run(self) -> Tensor:
@@ -191,7 +193,7 @@ class _Descent:
         gradient = self.d_units[(layout.n_levels - 1) % 2, : len(units)]
         pool_backward(
             units.numpy(),
-            layout.counts[-1:],
+            layout.counts[layout.n_levels - 1 :],
             self.tape.pooled[top].numpy(),
             self.d_pooled[top].numpy(),
             self.ties,

@@ -50,6 +50,7 @@ def pyramid(
     *,
     activation: str = "tanh",
     pooling: str = "mean",
+    height: int | None = None,
 ) -> Tensor:
     """Pooled levels of a padded batch; differentiable, and batched over models under ``vmap``.
 
@@ -59,21 +60,25 @@ def pyramid(
         (B, T, D) first level h^1; what lies beyond a sentence's length is never read.
     lengths
         (B,) words of each sentence, at least 1 and at most T; on the device of the words.
+    height
+        Levels of a pyramid at most; None for as many as words.
 
     Returns
     -------
-    (B, T, D): row t - 1 is level t pooled; zeros above a sentence's top level.
+    (B, L, D), L being T or the height if that is less: row t - 1 is level t pooled; zeros above a
+    sentence's top level.
     """
     name = choose(words, weights).name
+    options: dict[str, Any] = {"activation": activation, "pooling": pooling, "height": height}
     if name == "fused":
         from adasent.pyramid.fused import pyramid_fused
 
-        return pyramid_fused(words, lengths, weights, activation=activation, pooling=pooling)
+        return pyramid_fused(words, lengths, weights, **options)
     if name == "cpu":
         from adasent.pyramid.cpu import pyramid_cpu
 
-        return pyramid_cpu(words, lengths, weights, activation=activation, pooling=pooling)
-    levels: Tensor = _Portable.apply(activation, pooling, _Graph(), lengths, words, *weights)  # type: ignore[no-untyped-call]
+        return pyramid_cpu(words, lengths, weights, **options)
+    levels: Tensor = _Portable.apply(options, _Graph(), lengths, words, *weights)  # type: ignore[no-untyped-call]
     return levels
 
 
@@ -89,8 +94,7 @@ class _Portable(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        activation: str,
-        pooling: str,
+        options: dict[str, Any],
         graph: _Graph,
         lengths: Tensor,
         words: Tensor,
@@ -105,18 +109,18 @@ class _Portable(torch.autograd.Function):
             built = pyramid_packed(
                 packed,
                 PyramidWeights(*own[1:]),  # type: ignore[arg-type]
-                activation=activation,
-                pooling=pooling,
+                **options,
             )
+            n_levels = min(words.shape[1], options["height"] or words.shape[1])
             graph.levels, _ = pad_packed_sequence(
-                built.levels, batch_first=True, total_length=words.shape[1]
+                built.levels, batch_first=True, total_length=n_levels
             )
         return graph.levels.detach()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.graph = inputs[2]
-        ctx.given = [x is not None for x in inputs[4:]]
+        ctx.graph = inputs[1]
+        ctx.given = [x is not None for x in inputs[3:]]
 
     @staticmethod
     def backward(ctx: Any, d_levels: Tensor) -> tuple[Tensor | None, ...]:
@@ -126,8 +130,8 @@ class _Portable(torch.autograd.Function):
                 graph.levels, graph.inputs, d_levels, retain_graph=True, allow_unused=True
             )
         )
-        return None, None, None, None, *[next(found) if given else None for given in ctx.given]
+        return None, None, None, *[next(found) if given else None for given in ctx.given]
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
-        return one_by_one(_Portable, info.batch_size, in_dims, inputs, fresh={2: _Graph})
+        return one_by_one(_Portable, info.batch_size, in_dims, inputs, fresh={1: _Graph})

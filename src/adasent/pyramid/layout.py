@@ -3,8 +3,9 @@
 A batch is kept position-major, as torch's ``PackedSequence`` does it: texts longest first, and for
 each position a block of rows, one for every text that has a word there. Level t, counted from 0,
 has a unit for every word but the first t of each text, in the order of these words: its rows are
-those of the words from position t on. A text of T words has T levels, so the pooled levels of a
-batch lie as its words do, with the level in place of the position.
+those of the words from position t on. A text of T words has T levels, or as many as the height, if
+there is one and it is less: the pooled levels of a batch lie as its first words do, with the level
+in place of the position.
 
 This is the one description of that order. The compiled operation of training, prediction and
 explanations all take it from here; needs numpy alone.
@@ -29,6 +30,8 @@ class Layout:
     ----------
     lengths
         (B,) words of each text, at least 1, longest first.
+    height
+        Levels of a pyramid at most; None for as many as words.
 
     Attributes
     ----------
@@ -38,20 +41,27 @@ class Layout:
         (T + 1,) first row of each position, and the number of words.
     """
 
-    def __init__(self, lengths: Ints) -> None:
+    def __init__(self, lengths: Ints, height: int | None = None) -> None:
         self.lengths = lengths
+        #: (B,) levels of each text.
+        self.n_levels_of = lengths if height is None else np.minimum(lengths, height)
         self.counts: Ints = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
         self.starts = _bounds(self.counts)
 
     @property
     def n_levels(self) -> int:
         """Levels of the longest text."""
-        return len(self.counts)
+        return int(self.n_levels_of[0])
 
     @property
     def n_words(self) -> int:
-        """Words of all texts, which is also the number of their levels."""
+        """Words of all texts."""
         return int(self.starts[-1])
+
+    @property
+    def n_pooled(self) -> int:
+        """Levels of all texts."""
+        return int(self.starts[self.n_levels])
 
     @property
     def n_units(self) -> int:
@@ -69,7 +79,7 @@ class Layout:
     @cached_property
     def position(self) -> Ints:
         """(n_words,) position of the word in each row."""
-        return np.repeat(np.arange(self.n_levels), self.counts)
+        return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def text(self) -> Ints:
@@ -83,29 +93,42 @@ class Layout:
         return _bounds(self.lengths)
 
     @cached_property
+    def first_level(self) -> Ints:
+        """(B + 1,) the same for the levels of the texts."""
+        return _bounds(self.n_levels_of)
+
+    @cached_property
     def first_unit(self) -> Ints:
         """(B + 1,) the same for the units of the texts, level after level."""
-        return _bounds(self.lengths * (self.lengths + 1) // 2)
+        return _bounds(n_units(self.lengths, self.n_levels_of))
 
     @cached_property
     def word_rows(self) -> Ints:
         """(n_words,) row of each word, text after text."""
-        text = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        position = np.arange(len(text)) - self.first_word[text]
+        return self._in_order(self.lengths, self.first_word)
+
+    @cached_property
+    def level_rows(self) -> Ints:
+        """(n_pooled,) row of each pooled level, text after text."""
+        return self._in_order(self.n_levels_of, self.first_level)
+
+    def _in_order(self, sizes: Ints, firsts: Ints) -> Ints:
+        text = np.repeat(np.arange(len(sizes)), sizes)
+        position = np.arange(len(text)) - firsts[text]
         found: Ints = self.starts[position] + text
         return found
 
     @cached_property
     def level_starts(self) -> Ints:
-        """(T,) row of the first unit of each level when levels follow each other."""
-        return _bounds(self.n_words - self.starts[:-1])[:-1]
+        """(L,) row of the first unit of each level when levels follow each other."""
+        return _bounds(self.n_words - self.starts[: self.n_levels])[:-1]
 
     @cached_property
     def unit_rows(self) -> Ints:
         """(n_units,) row of each unit, text after text and level after level."""
         parts = []
         for texts in self.of_equal_length():
-            levels = range(int(self.lengths[texts[0]]))
+            levels = range(int(self.n_levels_of[texts[0]]))
             parts.append(np.concatenate([self.rows(texts, t) for t in levels], axis=1).ravel())
         return np.concatenate(parts)
 
@@ -121,6 +144,12 @@ class Layout:
         shift = self.level_starts[t] - self.starts[t]
         found: Ints = texts[:, None] + (self.starts[t:n_words] + shift)
         return found
+
+
+def n_units(lengths: Ints, n_levels: Ints) -> Ints:
+    """(B,) units of pyramids over so many words with so many levels."""
+    found: Ints = lengths * n_levels - n_levels * (n_levels - 1) // 2
+    return found
 
 
 def left_children(counts: Ints) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ def pyramid_packed(
     *,
     activation: str = "tanh",
     pooling: str = "mean",
+    height: int | None = None,
     keep_units: bool = False,
 ) -> Pyramid:
     """Same contract as :func:`adasent.pyramid.reference.pyramid_reference`."""
@@ -37,21 +38,24 @@ def pyramid_packed(
     sentence_of = _sentence_of_row(counts)  # (rows of level 1,)
     pooled = [_pool(below, sentence_of, counts, pooling)]
     units, gates = [below], []
-    for t in range(2, len(counts) + 1):
+    n_levels = min(len(counts), height or len(counts))
+    for t in range(2, n_levels + 1):
         n_below = int(counts[t - 2])  # sentences that have a unit at position 0 of the level below
         left = _left_children(below, counts[t - 2 :])
         right = below[n_below:]
         product = torch.addmm(torch.addmm(bias, left, from_left), right, from_right)
         composed = f(product[:, :size])  # (cells, D)
-        omega = _gates(product[:, size:], weights)  # (cells, 3)
-        level = omega[:, 0:1] * left + omega[:, 1:2] * right + omega[:, 2:3] * composed
+        omega = _gates(product[:, size:], weights)  # (cells, 3, N)
+        by_group = (len(omega), -1, omega.shape[2])  # dimension d is of group d mod N
+        level = omega[:, 0:1] * left.view(by_group) + omega[:, 1:2] * right.view(by_group)
+        level = (level + omega[:, 2:3] * composed.view(by_group)).view_as(composed)
         sentence_of = sentence_of[n_below:]
         pooled.append(_pool(level, sentence_of, counts[t - 1 :], pooling))
         if keep_units:
             units.append(level)
             gates.append(omega)
         below = level
-    levels = words._replace(data=torch.cat(pooled))
+    levels = words._replace(data=torch.cat(pooled), batch_sizes=counts[:n_levels])
     return Pyramid(levels, units, gates) if keep_units else Pyramid(levels)
 
 
@@ -59,7 +63,7 @@ def _gates(scores: Tensor, weights: PyramidWeights) -> Tensor:
     if weights.gate_out is not None:
         assert weights.gate_out_bias is not None
         scores = torch.addmm(weights.gate_out_bias, torch.tanh(scores), weights.gate_out.T)
-    return torch.softmax(scores, dim=1)
+    return torch.softmax(scores.view(len(scores), 3, -1), dim=1)
 
 
 def _sentence_of_row(counts: Tensor) -> Tensor:

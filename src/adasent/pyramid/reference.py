@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from adasent.pyramid.weights import ACTIVATIONS, Pyramid, PyramidWeights
 
 
 def local_gates(left: Tensor, right: Tensor, weights: PyramidWeights) -> Tensor:
-    """(omega_l, omega_r, omega_c) = softmax(G_L h_l + G_R h_r + b_G), or an MLP in its place."""
+    """(omega_l, omega_r, omega_c) = softmax(G_L h_l + G_R h_r + b_G), or an MLP in its place.
+
+    (3, N): the three shares of each of N groups of dimensions; the paper has one group.
+    """
     scores = weights.gate_left @ left + weights.gate_right @ right + weights.gate_bias  # (H,)
     if weights.gate_out is not None:
         assert weights.gate_out_bias is not None
-        scores = weights.gate_out @ torch.tanh(scores) + weights.gate_out_bias  # (3,)
-    return torch.softmax(scores, dim=0)
+        scores = weights.gate_out @ torch.tanh(scores) + weights.gate_out_bias  # (3 N,)
+    return torch.softmax(scores.view(3, -1), dim=0)
 
 
 def compose(left: Tensor, right: Tensor, weights: PyramidWeights, activation: str) -> Tensor:
@@ -29,7 +32,7 @@ def compose(left: Tensor, right: Tensor, weights: PyramidWeights, activation: st
 
 
 def sentence_pyramid(
-    words: Tensor, weights: PyramidWeights, activation: str
+    words: Tensor, weights: PyramidWeights, activation: str, height: int | None = None
 ) -> tuple[list[Tensor], list[Tensor]]:
     """All units and gates of one sentence.
 
@@ -37,23 +40,27 @@ def sentence_pyramid(
     ----------
     words
         (T, D) first level h^1.
+    height
+        Levels at most; None for T of them.
 
     Returns
     -------
     units
-        T tensors; entry t - 1 is (T - t + 1, D).
+        A tensor for each level; entry t - 1 is (T - t + 1, D).
     gates
-        T - 1 tensors; entry t - 2 is (T - t + 1, 3).
+        One less; entry t - 2 is (T - t + 1, 3, N).
     """
     units, gates = [words], []
-    for t in range(2, len(words) + 1):
+    for t in range(2, min(len(words), height or len(words)) + 1):
         below = units[-1]
         level, level_gates = [], []
         for j in range(len(words) - t + 1):
             left, right = below[j], below[j + 1]
             omega = local_gates(left, right, weights)
             composed = compose(left, right, weights, activation)
-            level.append(omega[0] * left + omega[1] * right + omega[2] * composed)
+            # Dimension d is of group d mod N.
+            share = omega.repeat(1, len(left) // omega.shape[1])  # (3, D)
+            level.append(share[0] * left + share[1] * right + share[2] * composed)
             level_gates.append(omega)
         units.append(torch.stack(level))
         gates.append(torch.stack(level_gates))
@@ -71,30 +78,24 @@ def pyramid_reference(
     *,
     activation: str = "tanh",
     pooling: str = "mean",
+    height: int | None = None,
     keep_units: bool = False,
 ) -> Pyramid:
     """Build the pyramid of each sentence in turn and pool its levels."""
     padded, lengths = pad_packed_sequence(words, batch_first=True)  # (B, T, D)
-    hierarchies = padded.new_zeros(padded.shape)
-    all_units: list[list[Tensor]] = []
-    all_gates: list[list[Tensor]] = []
-    for i, length in enumerate(lengths.tolist()):
-        units, gates = sentence_pyramid(padded[i, :length], weights, activation)
-        pooled = torch.stack([pool(level, pooling) for level in units])  # (T, D)
-        hierarchies = hierarchies.index_put((torch.tensor(i), torch.arange(length)), pooled)
-        all_units.append(units)
-        all_gates.append(gates)
-    levels = pack_padded_sequence(hierarchies, lengths, batch_first=True, enforce_sorted=False)
+    order = words.sorted_indices
+    assert order is not None
+    units, gates, pooled = [], [], []
+    for i in order.tolist():
+        own, own_gates = sentence_pyramid(padded[i, : lengths[i]], weights, activation, height)
+        units.append(own)
+        gates.append(own_gates)
+        pooled.append([pool(level, pooling)[None] for level in own])
+    data = torch.cat(_pack_levels(pooled))
+    levels = words._replace(data=data, batch_sizes=words.batch_sizes[: len(pooled[0])])
     if not keep_units:
         return Pyramid(levels)
-    order = levels.sorted_indices
-    assert order is not None
-    by_length = order.tolist()
-    return Pyramid(
-        levels,
-        _pack_levels([all_units[i] for i in by_length]),
-        _pack_levels([all_gates[i] for i in by_length]),
-    )
+    return Pyramid(levels, _pack_levels(units), _pack_levels(gates))
 
 
 def _pack_levels(sentences: list[list[Tensor]]) -> list[Tensor]:

@@ -27,7 +27,12 @@ POOLINGS = ("mean", "max")
 
 
 class PyramidWeights(NamedTuple):
-    """Weights shared by all cells of all pyramids. H is 3, or the hidden size of an MLP gate."""
+    """Weights shared by all cells of all pyramids.
+
+    The dimensions of a unit are in N groups, each with gates of its own: dimension d is of group
+    d mod N. The paper has one group. Row k N + n of the gates is share k (left, right, composed)
+    of group n. H is 3 N, or the hidden size of an MLP gate.
+    """
 
     compose_left: Tensor  # W_L  (D, D)
     compose_right: Tensor  # W_R  (D, D)
@@ -35,15 +40,34 @@ class PyramidWeights(NamedTuple):
     gate_left: Tensor  # G_L  (H, D)
     gate_right: Tensor  # G_R  (H, D)
     gate_bias: Tensor  # b_G  (H,)
-    gate_out: Tensor | None = None  # (3, H), MLP gate only
-    gate_out_bias: Tensor | None = None  # (3,), MLP gate only
+    gate_out: Tensor | None = None  # (3 N, H), MLP gate only
+    gate_out_bias: Tensor | None = None  # (3 N,), MLP gate only
+
+    @property
+    def n_groups(self) -> int:
+        """N."""
+        scores = self.gate_bias if self.gate_out_bias is None else self.gate_out_bias
+        return scores.shape[-1] // 3
+
+    def relative(self) -> tuple[Tensor, Tensor]:
+        """Matrices (2 D + 4 N, D) and biases (D + 2 N,) for one product a cell, softmax gate only.
+
+        Rows of W_L, W_R, then what G_L and G_R score the left and the right child's share above
+        the composed one: a softmax depends on differences only.
+        """
+        n = self.n_groups
+        gates = [g[: 2 * n] - g[2 * n :].repeat(2, 1) for g in (self.gate_left, self.gate_right)]
+        bias = self.gate_bias[: 2 * n] - self.gate_bias[2 * n :].repeat(2)
+        matrices = torch.cat([self.compose_left, self.compose_right, *gates])
+        return matrices, torch.cat([self.compose_bias, bias])
 
 
 class Pyramid(NamedTuple):
     """Result of building a batch of pyramids.
 
     All three share the position-major layout of ``PackedSequence``: rows sorted by length,
-    longest first. A sentence of T words has T levels, so pooled levels pack exactly as words do.
+    longest first. A sentence of T words has T levels, or as many as the height, so pooled levels
+    pack as words do.
 
     Attributes
     ----------
@@ -53,8 +77,8 @@ class Pyramid(NamedTuple):
         For each level t the units h^t of the sentences that reach it, or None when not kept.
         Level t packs with ``batch_sizes[t - 1:]``.
     gates
-        For each level t >= 2 the local gates (left, right, composed), packed as ``units[t - 1]``,
-        or None when not kept.
+        For each level t >= 2 the local gates (units, 3, N), packed as ``units[t - 1]``, or None
+        when not kept.
     """
 
     levels: PackedSequence
