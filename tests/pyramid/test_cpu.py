@@ -241,26 +241,27 @@ def test_nan_is_not_hidden() -> None:
     assert torch.isnan(pyramid_cpu(words, torch.tensor([3]), weights)[0, 2]).all()
 
 
-def test_level_passes_write_every_element() -> None:
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_level_passes_write_every_element(n_groups: int) -> None:
     """Scratch comes uninitialised: NaN left behind anywhere would reach the gradient."""
     rng = np.random.default_rng(0)
     counts, size = np.array([3, 3, 2, 1]), 4
     rows, cells = int(counts.sum()), int(counts[1:].sum())
-    below, product = rng.normal(size=(rows, size)), rng.normal(size=(rows, 2 * size + 6))
+    below, product = rng.normal(size=(rows, size)), rng.normal(size=(rows, 2 * size + 4 * n_groups))
     above, composed = np.full((cells, size), np.nan), np.full((cells, size), np.nan)
-    pooled, gates = np.full((3, size), np.nan), np.full((cells, 3), np.nan)
+    pooled, gates = np.full((3, size), np.nan), np.full((cells, 3 * n_groups), np.nan)
     level_forward(
-        below, product, np.zeros(size), np.zeros(3), counts, above, pooled, composed, gates,
+        below, product, np.zeros(size), np.zeros(2 * n_groups), counts, above, pooled, composed, gates,
         relu=False, maximum=False,
     )  # fmt: skip
     for array in (above, composed, pooled, gates):
         assert np.isfinite(array).all()
-    np.testing.assert_allclose(gates.sum(axis=1), 1.0)
+    np.testing.assert_allclose(gates.reshape(cells, 3, -1).sum(axis=1), 1.0)
     d_below, d_product = np.full_like(below, np.nan), np.full_like(product, np.nan)
     level_backward(
         below, rng.normal(size=(3, size)), rng.normal(size=(3, size)), np.full((3, size), np.nan),
         composed, gates, counts, rng.normal(size=(cells, size)), d_below, d_product,
-        np.zeros((1, size + 3)), relu=False, maximum=False,
+        np.zeros((1, size + 2 * n_groups)), relu=False, maximum=False,
     )  # fmt: skip
     assert np.isfinite(d_below).all()
     assert np.isfinite(d_product).all()

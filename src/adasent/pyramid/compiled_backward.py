@@ -89,12 +89,12 @@ def _through_gates(gradient, left, right, composed, gates, scores, grouped):
         s0, s1 = scores[:n], scores[n:]
         # The gradient at both shares less their mean, which is linear: group by group, summed.
         for first in range(0, len(gradient), n):
-            g, l, r, c = gradient[first:], left[first:], right[first:], composed[first:]
+            g, a, b, c = gradient[first:], left[first:], right[first:], composed[first:]
             for k in range(n):
-                mean = w0[k] * l[k] + w1[k] * r[k] + w2[k] * c[k]
-                a, b = w0[k] * g[k] * (l[k] - mean), w1[k] * g[k] * (r[k] - mean)
-                s0[k] = a if first == 0 else s0[k] + a
-                s1[k] = b if first == 0 else s1[k] + b
+                mean = w0[k] * a[k] + w1[k] * b[k] + w2[k] * c[k]
+                to_a, to_b = w0[k] * g[k] * (a[k] - mean), w1[k] * g[k] * (b[k] - mean)
+                s0[k] = to_a if first == 0 else s0[k] + to_a
+                s1[k] = to_b if first == 0 else s1[k] + to_b
 
 
 @inlined

@@ -69,10 +69,10 @@ def _mix(left, right, composed, gates, unit, grouped):
         n = len(gates) // 3
         v0, v1, v2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
         for first in range(0, len(unit), n):
-            l, r, c = left[first:], right[first:], composed[first:]
+            a, b, c = left[first:], right[first:], composed[first:]
             h = unit[first:]
             for k in range(n):
-                h[k] = v0[k] * l[k] + v1[k] * r[k] + v2[k] * c[k]
+                h[k] = v0[k] * a[k] + v1[k] * b[k] + v2[k] * c[k]
 
 
 @compiled
