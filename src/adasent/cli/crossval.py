@@ -48,7 +48,6 @@ def crossval(
         typer.Option(
             metavar="FILE",
             help="Append a record of each fold (JSON lines); folds recorded there are not run.",
-            show_default=False,
         ),
     ] = None,
     text: Text = None,
@@ -81,7 +80,9 @@ def crossval(
     n_runs = len(chosen) * (1 if rule == "official" else folds)
 
     screen = console()
-    screen.print(_title(corpus.name, len(corpus), rule, folds, system))
+    how = "its official split" if rule == "official" else f"{folds} {rule} folds"
+    other = "" if system == "adasent" else f", {system}"
+    screen.print(f"{corpus.name}: {len(corpus):,} texts, {how}{other}")
     # The bar and the lines must not fight for one terminal: they share a console if they can.
     bar = progress(screen if screen.is_terminal else console(stderr=True))
     accuracies: list[float] = []
@@ -119,11 +120,6 @@ def crossval(
             f"95 % interval of the mean {100 * total.low:.2f} to {100 * total.high:.2f}"
         )
     screen.print(line)
-
-
-def _title(name: str, n: int, rule: str, folds: int, system: str) -> str:
-    how = "its official split" if rule == "official" else f"{folds} {rule} folds"
-    return f"{name}: {n:,} texts, {how}" + ("" if system == "adasent" else f", {system}")
 
 
 def _print_fold(screen: Console, record: FoldRecord, is_new: bool) -> None:

@@ -21,7 +21,7 @@ app = typer.Typer(
 app.command("audit")(audit.audit)
 
 BENCHMARKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...")]
 
 
 @app.command("list")

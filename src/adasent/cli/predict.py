@@ -35,7 +35,6 @@ def predict(
             metavar="[FILE|-]",
             help="Texts: CSV, TSV, JSON lines, Parquet, or plain lines; - reads plain lines from "
             "standard input.",
-            show_default=False,
         ),
     ] = None,
     proba: Annotated[

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, progress, say
-from adasent.cli.options import Encoding, Text, TokenizerName, command, new_file, vector_files
+from adasent.cli.options import (
+    Encoding,
+    Quiet,
+    Seed,
+    Text,
+    TokenizerName,
+    command,
+    new_file,
+    vector_files,
+)
 
 if TYPE_CHECKING:
     from adasent.vectors.words import WordVectors
@@ -18,22 +27,15 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Word vectors: train, distil, inspect.")
 
 Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="FILE", help="File to write, such as vectors.bin.gz.", show_default=False
-    ),
+    Path, typer.Option("--out", metavar="FILE", help="File to write, such as vectors.bin.gz.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print warnings and errors only.")]
 
 
 @app.command("train")
 def train_vectors(
     corpus: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CORPUS", help="Text, a paragraph a line, plain or gzipped.", show_default=False
-        ),
+        Path, typer.Argument(metavar="CORPUS", help="Text, a paragraph a line, plain or gzipped.")
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Numbers in a vector.")] = 50,
@@ -42,7 +44,7 @@ def train_vectors(
     min_count: Annotated[int, typer.Option(help="Rarer words get no vector.")] = 5,
     epochs: Annotated[int, typer.Option(help="Passes over the corpus.")] = 3,
     threads: Annotated[int, typer.Option(help="More than 1 is faster, not reproducible.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    seed: Seed = 0,
     tokenizer: TokenizerName = "kim",
     force: Force = False,
     quiet: Quiet = False,
@@ -57,10 +59,7 @@ def train_vectors(
     from adasent.vectors.words import write_vectors
 
     new_file(out, force)
-    err = console(stderr=True)
-    bar = progress(err, "words")
-    if quiet:
-        bar.disable = True
+    bar = progress(console(stderr=True), "words", quiet=quiet)
     task = bar.add_task("counting words", total=None)
     n_read = 0
 
@@ -100,10 +99,7 @@ def train_vectors(
 @app.command("distill")
 def distill(
     data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA...", help="Sets or files whose words get vectors.", show_default=False
-        ),
+        list[str], typer.Argument(metavar="DATA...", help="Sets or files whose words get vectors.")
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Principal components to keep, up to 384.")] = 256,
@@ -136,9 +132,7 @@ def distill(
     own = [word for word, _ in counts.most_common()]
     pairs = zip_longest(own, vocabulary_words(wheel))
     words = [word for word in chain.from_iterable(pairs) if word is not None]
-    bar = progress(err, "words")
-    if quiet:
-        bar.disable = True
+    bar = progress(err, "words", quiet=quiet)
     task = bar.add_task("distilling", total=None)
     with bar:
         made = distill_words(
@@ -157,15 +151,9 @@ def distill(
 
 @app.command("info")
 def info(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Vector file or registered name.", show_default=False),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Vector file or registered name.")],
     coverage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA", help="Set or file whose words to look up.", show_default=False
-        ),
+        str | None, typer.Option(metavar="DATA", help="Set or file whose words to look up.")
     ] = None,
     near: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Show its nearest words; repeatable.")
@@ -180,12 +168,14 @@ def info(
     Example:
       adasent vectors info wiki-50d --coverage TREC --near good
     """
+    import numpy as np
+
     from adasent.vectors.words import coverage as measure
     from adasent.vectors.words import read_vectors
 
     [path] = vector_files([file]).values()
     vectors = read_vectors(path)
-    low, middle, high = _norm_quantiles(vectors)
+    low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
     say(f"{file}: {len(vectors):,} words x {vectors.dim}")
     say(f"norms: 5 % below {low:.3g}, median {middle:.3g}, 5 % above {high:.3g}")
     say(f"first words: {' '.join(map(_printable, vectors.words[:10]))}")
@@ -210,13 +200,6 @@ def _word_counts(name: str, tokenizer: str, text: str | None, encoding: str) -> 
     return Counter(token for one in texts for token in cut(one))
 
 
-def _norm_quantiles(vectors: WordVectors) -> tuple[float, float, float]:
-    import numpy as np
-
-    low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
-    return float(low), float(middle), float(high)
-
-
 def _nearest_words(vectors: WordVectors, word: str, n: int = 6) -> str:
     """Words of largest cosine."""
     import numpy as np
@@ -236,4 +219,4 @@ def _printable(word: str) -> str:
 
 
 def _say_next(out: Path) -> None:
-    say(f"next: {command('adasent', 'train')} DATA --out DIR {command('--vectors', out)}")
+    say(f"next: adasent train DATA --out DIR {command('--vectors', out)}")

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,6 @@ from adasent.errors import DataError
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-#: Control and private-use characters, halves of pairs and code points without a character.
-_ODD = ("Cc", "Cf", "Co", "Cs", "Cn")
-_ALLOWED = "\t\n\r"
-_REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -32,22 +29,16 @@ class Repeats:
 
     Attributes
     ----------
-    n_distinct
-        Different texts.
     n_repeated
         Rows whose text stands in another row too.
-    n_contradictory
-        Different texts that carry more than one label.
-    n_contradictory_rows
-        Rows of those.
+    n_contradictory, n_contradictory_rows
+        Different texts that carry more than one label, and the rows of those.
     best_accuracy
         What a system that sees only the text can reach at most: every text gets the label it
         carries most often.
-    leakage
+    leakage, worst_leakage
         Share of the rows of a test part whose text stands in its training part: of random
-        stratified folds, the mean.
-    worst_leakage
-        Of the fold with the most.
+        stratified folds the mean, and the most.
     grouped_leakage
         The same mean for folds that keep texts of equal words together.
     n_official, official_leakage
@@ -101,16 +92,11 @@ class Audit:
     majority
         Accuracy of always naming the most frequent label; with an official split, that of the
         most frequent label in training on the test part.
-    n_blank
-        Texts of nothing but white space.
-    n_wordless
-        Texts without a word after the tokenizer, the blank ones included.
-    n_non_ascii
-        Texts with a character beyond ASCII.
-    n_odd
-        Texts with a control, format, private or replacement character: mostly a wrong encoding.
-    odd
-        Those characters and how often they occur, by code point, the most frequent first.
+    n_blank, n_wordless
+        Texts of nothing but white space; texts without a word after the tokenizer, those included.
+    n_odd, odd
+        Texts with a control, format, private or replacement character, mostly of a wrong encoding;
+        and how often each occurs, by code point, the most frequent first.
     notes
         What the reader of the file had to say.
     """
@@ -142,16 +128,11 @@ class Audit:
     def from_dict(cls, values: dict[str, Any]) -> Audit:
         """Inverse of :meth:`to_dict`."""
         try:
-            parts = {
-                "text": Repeats(**values["text"]),
-                "words": Repeats(**values["words"]),
-                "lengths": Lengths(**values["lengths"]),
-            }
-            return cls(**(values | parts))
+            parts = {name: Repeats(**values[name]) for name in ("text", "words")}
+            return cls(**(values | parts | {"lengths": Lengths(**values["lengths"])}))
         except (KeyError, TypeError) as error:
-            raise DataError(f"expected the values of an audit, got something else: {error}") from (
-                error
-            )
+            message = f"expected the values of an audit, got something else: {error}"
+            raise DataError(message) from error
 
 
 def audit(
@@ -178,7 +159,7 @@ def audit(
     joined = [" ".join(row) for row in tokens]
     folds = stratified_folds(corpus.labels, n_folds, seed)
     grouped = grouped_folds(joined, corpus.labels, n_folds, seed)
-    odd = Counter(c for text in corpus.texts if not _is_plain(text) for c in text if _is_odd(c))
+    odd = [_odd_characters(text) for text in corpus.texts]
     return Audit(
         name=corpus.name,
         sha256=corpus.sha256,
@@ -195,20 +176,16 @@ def audit(
         n_blank=sum(not text.strip() for text in corpus.texts),
         n_wordless=sum(not row for row in tokens),
         n_non_ascii=sum(not text.isascii() for text in corpus.texts),
-        n_odd=sum(any(map(_is_odd, t)) for t in corpus.texts if not _is_plain(t)),
-        odd={f"U+{ord(c):04X}": n for c, n in odd.most_common()},
+        n_odd=sum(map(bool, odd)),
+        odd={f"U+{ord(c):04X}": n for c, n in Counter(chain(*odd)).most_common()},
         notes=list(corpus.notes),
     )
 
 
 def leakage(keys: Sequence[Hashable], fold: Fold) -> float:
     """Share of the test rows whose key is among those of the training rows."""
-    return _n_leaked(keys, fold) / len(fold.test)
-
-
-def _n_leaked(keys: Sequence[Hashable], fold: Fold) -> int:
     known = set(take(keys, fold.train))
-    return sum(key in known for key in take(keys, fold.test))
+    return sum(key in known for key in take(keys, fold.test)) / len(fold.test)
 
 
 def _repeats(
@@ -220,8 +197,10 @@ def _repeats(
     rows = {key: count.total() for key, count in labels.items()}
     contradictory = [key for key, count in labels.items() if len(count) > 1]
     leaks = [leakage(keys, fold) for fold in folds]
-    official = None if corpus.test is None else official_split(corpus)
-    n_official = None if official is None else _n_leaked(keys, official)
+    n_official = share = None
+    if corpus.test is not None:
+        share = leakage(keys, official_split(corpus))
+        n_official = round(share * len(corpus.test))
     return Repeats(
         n_distinct=len(rows),
         n_repeated=sum(n for n in rows.values() if n > 1),
@@ -232,7 +211,7 @@ def _repeats(
         worst_leakage=max(leaks),
         grouped_leakage=float(np.mean([leakage(keys, fold) for fold in grouped])),
         n_official=n_official,
-        official_leakage=None if official is None else leakage(keys, official),
+        official_leakage=share,
     )
 
 
@@ -256,12 +235,12 @@ def _lengths(tokens: Sequence[Sequence[str]]) -> Lengths:
     )
 
 
-def _is_plain(text: str) -> bool:
-    """A quick look that clears nearly every text."""
-    return text.isascii() and text.isprintable()
-
-
-def _is_odd(character: str) -> bool:
-    if character in _ALLOWED:
-        return False
-    return character == _REPLACEMENT or unicodedata.category(character) in _ODD
+def _odd_characters(text: str) -> list[str]:
+    """Those of the categories C (control, format, private, surrogate, unassigned), and U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return []
+    return [
+        c
+        for c in text
+        if c == "\ufffd" or (unicodedata.category(c).startswith("C") and c not in "\t\n\r")
+    ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -189,20 +189,13 @@ def _gradient(weights: np.ndarray, batch: Sequence[_Example]) -> np.ndarray:
     return np.bincount(features.ravel(), np.tile(slope / len(batch), n_features), N_ROWS)
 
 
-class Parses(NamedTuple):
-    """Trees of N texts."""
-
-    heights: list[np.ndarray]  # one whole number a token; see adasent.data.trees
-    n_found: int  # texts whose tree is the treebank's
-
-
 def parse_texts(
     texts: Sequence[str],
     tokenised: Sequence[Sequence[str]],
     parser: SpanParser,
     treebank: Treebank | None = None,
-) -> Parses:
-    """The tree of each text over its tokens.
+) -> list[np.ndarray]:
+    """The heights of the tree of each text over its tokens; see :mod:`adasent.data.trees`.
 
     Parameters
     ----------
@@ -212,12 +205,10 @@ def parse_texts(
         Where to look first; None parses all.
     """
     heights = []
-    n_found = 0
     for text, tokens in zip(texts, tokenised, strict=True):
         found = None if treebank is None else treebank.heights(text, tokens)
-        n_found += found is not None
         heights.append(parser(tokens) if found is None else found)
-    return Parses(heights, n_found)
+    return heights
 
 
 @cache
