@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Condition, Thread
@@ -237,27 +237,21 @@ class FairQueue(Generic[Queued]):
     """First come, first served, but one item a turn: who has more goes to the end again."""
 
     def __init__(self) -> None:
-        self._turns: deque[Hashable] = deque()
-        self._items: dict[Hashable, deque[Queued]] = {}
+        self._waiting: OrderedDict[Hashable, deque[Queued]] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._turns)
+        return bool(self._waiting)
 
     def put(self, owner: Hashable, items: Iterable[Queued]) -> None:
         """Add items; an owner that waits already keeps its turn."""
-        waiting = self._items.get(owner)
-        if waiting is None:
-            waiting = self._items[owner] = deque()
-            self._turns.append(owner)
-        waiting.extend(items)
+        self._waiting.setdefault(owner, deque()).extend(items)
 
     def pop(self) -> Queued:
         """The next item; raises IndexError if there is none."""
-        owner = self._turns.popleft()
-        waiting = self._items[owner]
-        item = waiting.popleft()
-        if waiting:
-            self._turns.append(owner)
-        else:
-            del self._items[owner]
+        if not self:
+            raise IndexError("nothing waits")
+        owner, items = self._waiting.popitem(last=False)
+        item = items.popleft()
+        if items:
+            self._waiting[owner] = items
         return item
