@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console, progress
-from adasent.cli.options import (
-    Data,
-    Encoding,
-    LabelColumn,
-    Preset,
-    Set,
-    SystemName,
-    Text,
-    TokenizerName,
-    Vectors,
-    check_options,
-    parse_seeds,
-    take_settings,
-    take_vectors,
-)
 from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def crossval(
-    data: Data,
-    system: SystemName = "adasent",
+    data: options.Data,
+    system: options.SystemName = "adasent",
     folds: Annotated[int, typer.Option(help="How many parts.")] = 10,
     grouped: Annotated[
         bool, typer.Option("--grouped", help="Keep texts of equal words in one fold.")
     ] = False,
     seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,3; each has its folds.")] = "0",
-    vectors: Vectors = None,
-    tokenizer: TokenizerName = "words",
-    preset: Preset = None,
-    assignments: Set = None,
+    vectors: options.Vectors = None,
+    tokenizer: options.TokenizerName = "words",
+    preset: options.Preset = None,
+    assignments: options.Set = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -50,9 +36,9 @@ def crossval(
             help="Append a record of each fold (JSON lines); folds recorded there are not run.",
         ),
     ] = None,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
+    text: options.Text = None,
+    label: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
 ) -> None:
     """Estimate the accuracy on unseen texts by training and testing on folds.
 
@@ -69,12 +55,12 @@ def crossval(
     from adasent.evaluation.crossval import cross_validate
     from adasent.evaluation.summary import summarise
 
-    settings = {"tokenizer": tokenizer} | take_settings(system, preset, assignments)
-    check_options(system, {"--vectors": vectors})
+    settings = {"tokenizer": tokenizer} | options.take_settings(system, preset, assignments)
+    options.check_options(system, {"--vectors": vectors})
     if "random_state" in settings:
         raise ConfigError("--set random_state: every seed is a run of its own; use --seeds")
-    chosen = parse_seeds(seeds)
-    files = take_vectors(vectors, settings)
+    chosen = options.parse_seeds(seeds)
+    files = options.take_vectors(vectors, settings)
     corpus = load(data, text=text, label=label, encoding=encoding)
     rule = "grouped" if grouped else "random" if corpus.test is None else "official"
     n_runs = len(chosen) * (1 if rule == "official" else folds)

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 _MAX_MATRIX = 10
 
 
-class Format(StrEnum):
-    """How scores are printed."""
-
-    text = "text"
-    json = "json"
+Format = StrEnum("Format", ["text", "json"])
 
 
 def evaluate(

@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from adasent.data import Corpus
 
 
-class Split(StrEnum):
-    """Parts of a set that has an official split."""
-
-    test = "test"
-    train = "train"
-    all = "all"
-
-
+#: Parts of a set that has an official split.
+Split = StrEnum("Split", ["test", "train", "all"])
 SplitOption = Annotated[
     Split | None,
     typer.Option(help="Part of a set with an official split; its test part by default."),

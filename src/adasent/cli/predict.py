@@ -20,11 +20,7 @@ _STDIN = "-"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-class Format(StrEnum):
-    """Shape of an output line."""
-
-    jsonl = "jsonl"
-    tsv = "tsv"
+Format = StrEnum("Format", ["jsonl", "tsv"])
 
 
 def predict(

@@ -12,23 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console
-from adasent.cli.options import (
-    Data,
-    Encoding,
-    LabelColumn,
-    Preset,
-    Quiet,
-    Seed,
-    Set,
-    SystemName,
-    Text,
-    TokenizerName,
-    Vectors,
-    check_options,
-    take_settings,
-    take_vectors,
-)
 from adasent.cli.parts import Split, read_part
 from adasent.cli.train_report import introduce, report_counts, report_network, say_next
 from adasent.errors import AdaSentError, CheckpointError, ConfigError, FolderInUseError
@@ -40,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def train(
-    data: Data,
+    data: options.Data,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the model.")],
-    system: SystemName = "adasent",
-    vectors: Vectors = None,
+    system: options.SystemName = "adasent",
+    vectors: options.Vectors = None,
     validation: Annotated[
         str | None,
         typer.Option(
@@ -52,13 +37,13 @@ def train(
             "a tenth by default.",
         ),
     ] = None,
-    seed: Seed = 0,
-    preset: Preset = None,
-    assignments: Set = None,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
-    tokenizer: TokenizerName = "words",
+    seed: options.Seed = 0,
+    preset: options.Preset = None,
+    assignments: options.Set = None,
+    text: options.Text = None,
+    label: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
     resume: Annotated[
         bool | None,
         typer.Option(
@@ -66,7 +51,7 @@ def train(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train a model and save it to a folder.
 
@@ -82,8 +67,8 @@ def train(
     """
     from adasent.vectors.words import read_vectors
 
-    chosen = take_settings(system, preset, assignments)
-    check_options(
+    chosen = options.take_settings(system, preset, assignments)
+    options.check_options(
         system, {"--vectors": vectors, "--validation": validation, "--resume/--restart": resume}
     )
     by_epochs = describe(system).by_epochs
@@ -91,7 +76,7 @@ def train(
     with _claimed(out):
         _check_folder(out, system, force)
         corpus, part = read_part(data, text, label, encoding, default=Split.train)
-        sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
+        sources = [read_vectors(path) for path in options.take_vectors(vectors, settings).values()]
         held = None
         if by_epochs:
             given, held = _validation(validation, text, label, encoding)

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console, progress, say
-from adasent.cli.options import (
-    Encoding,
-    Quiet,
-    Seed,
-    Text,
-    TokenizerName,
-    command,
-    new_file,
-    vector_files,
-)
 
 if TYPE_CHECKING:
     from adasent.vectors.words import WordVectors
@@ -44,10 +35,10 @@ def train_vectors(
     min_count: Annotated[int, typer.Option(help="Rarer words get no vector.")] = 5,
     epochs: Annotated[int, typer.Option(help="Passes over the corpus.")] = 3,
     threads: Annotated[int, typer.Option(help="More than 1 is faster, not reproducible.")] = 1,
-    seed: Seed = 0,
-    tokenizer: TokenizerName = "kim",
+    seed: options.Seed = 0,
+    tokenizer: options.TokenizerName = "kim",
     force: Force = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train word2vec vectors on raw text; the corpus is streamed, not loaded.
 
@@ -58,7 +49,7 @@ def train_vectors(
     from adasent.vectors.train import train_word2vec
     from adasent.vectors.words import write_vectors
 
-    new_file(out, force)
+    options.new_file(out, force)
     bar = progress(console(stderr=True), "words", quiet=quiet)
     task = bar.add_task("counting words", total=None)
     n_read = 0
@@ -103,11 +94,11 @@ def distill(
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Principal components to keep, up to 384.")] = 256,
-    tokenizer: TokenizerName = "words",
-    text: Text = None,
-    encoding: Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
+    text: options.Text = None,
+    encoding: options.Encoding = "utf-8",
     force: Force = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make vectors without a corpus, by reading single words with the encoder all-MiniLM-L6-v2.
 
@@ -122,7 +113,7 @@ def distill(
     from adasent.vectors.distill import distill_words, vocabulary_words
     from adasent.vectors.words import write_vectors
 
-    new_file(out, force)
+    options.new_file(out, force)
     counts: Counter[str] = Counter()
     for name in data:
         counts += _word_counts(name, tokenizer, text, encoding)
@@ -158,9 +149,9 @@ def info(
     near: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Show its nearest words; repeatable.")
     ] = None,
-    tokenizer: TokenizerName = "words",
-    text: Text = None,
-    encoding: Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
+    text: options.Text = None,
+    encoding: options.Encoding = "utf-8",
 ) -> None:
     """Show what a vector file holds, and how much of some text it covers.
 
@@ -173,7 +164,7 @@ def info(
     from adasent.vectors.words import coverage as measure
     from adasent.vectors.words import read_vectors
 
-    [path] = vector_files([file]).values()
+    [path] = options.vector_files([file]).values()
     vectors = read_vectors(path)
     low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
     say(f"{file}: {len(vectors):,} words x {vectors.dim}")
@@ -219,4 +210,4 @@ def _printable(word: str) -> str:
 
 
 def _say_next(out: Path) -> None:
-    say(f"next: adasent train DATA --out DIR {command('--vectors', out)}")
+    say(f"next: adasent train DATA --out DIR {options.command('--vectors', out)}")

@@ -27,98 +27,57 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 class Repeats:
     """What equal texts do to a set.
 
-    Attributes
-    ----------
-    n_repeated
-        Rows whose text stands in another row too.
-    n_contradictory, n_contradictory_rows
-        Different texts that carry more than one label, and the rows of those.
-    best_accuracy
-        What a system that sees only the text can reach at most: every text gets the label it
-        carries most often.
-    leakage, worst_leakage
-        Share of the rows of a test part whose text stands in its training part: of random
-        stratified folds the mean, and the most.
-    grouped_leakage
-        The same mean for folds that keep texts of equal words together.
-    n_official, official_leakage
-        Rows of the official test part whose text stands in the official training part, and their
-        share; None without an official split.
+    Leakage is the share of the rows of a test part whose text stands in its training part.
     """
 
     n_distinct: int
-    n_repeated: int
-    n_contradictory: int
+    n_repeated: int  # rows whose text stands in another row too
+    n_contradictory: int  # different texts that carry more than one label
     n_contradictory_rows: int
-    best_accuracy: float
-    leakage: float
-    worst_leakage: float
-    grouped_leakage: float
-    n_official: int | None
+    best_accuracy: float  # of a system that sees only the text: each gets its most frequent label
+    leakage: float  # of random stratified folds, the mean
+    worst_leakage: float  # of the fold with the most
+    grouped_leakage: float  # the mean for folds that keep texts of equal words together
+    n_official: int | None  # rows that leak in the official split; None without one
     official_leakage: float | None
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words in a text.
-
-    Attributes
-    ----------
-    quantiles
-        By the share of texts that are no longer: 0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.
-    n_words, n_types
-        All words, and different ones.
-    n_single
-        Texts of one word: there is nothing to compose in them.
-    """
+    """Words in a text."""
 
     mean: float
-    quantiles: dict[str, int]
+    quantiles: dict[str, int]  # by the share of texts that are no longer: 0, 0.05, ... as QUANTILES
     n_words: int
-    n_types: int
-    n_single: int
+    n_types: int  # different words
+    n_single: int  # texts of one word: there is nothing to compose in them
 
 
 @dataclass(frozen=True)
 class Audit:
     """The findings about one corpus.
 
-    Attributes
-    ----------
-    n_test
-        Rows of the official test part; None without one.
-    classes
-        Rows of each label, in order of first appearance.
-    majority
-        Accuracy of always naming the most frequent label; with an official split, that of the
-        most frequent label in training on the test part.
-    n_blank, n_wordless
-        Texts of nothing but white space; texts without a word after the tokenizer, those included.
-    n_odd, odd
-        Texts with a control, format, private or replacement character, mostly of a wrong encoding;
-        and how often each occurs, by code point, the most frequent first.
-    notes
-        What the reader of the file had to say.
+    Odd characters are control, format, private and replacement ones: mostly a wrong encoding.
     """
 
     name: str
     sha256: str
     n: int
-    n_test: int | None
+    n_test: int | None  # rows of the official test part; None without one
     tokenizer: str
     n_folds: int
     seed: int
-    classes: dict[str, int]
-    majority: float
+    classes: dict[str, int]  # rows of each label, in order of first appearance
+    majority: float  # accuracy of naming the label most frequent in training, or in all rows
     text: Repeats
     words: Repeats
     lengths: Lengths
-    n_blank: int
-    n_wordless: int
+    n_blank: int  # texts of nothing but white space
+    n_wordless: int  # texts without a word after the tokenizer, the blank ones included
     n_non_ascii: int
-    n_odd: int
-    odd: dict[str, int]
-    notes: list[str]
+    n_odd: int  # texts with an odd character
+    odd: dict[str, int]  # those characters by code point, the most frequent first
+    notes: list[str]  # what the reader of the file had to say
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""

@@ -21,7 +21,6 @@ from adasent.data.fetch import fetch, tar_member
 from adasent.data.registry import Entry, corpora, find
 from adasent.data.splits import official_split
 from adasent.data.tables import (
-    FASTTEXT,
     PLAIN,
     STDIN,
     TABLES,
@@ -95,7 +94,9 @@ def load(
         raise ConfigError(f"split={split!r}: a file has no official split; leave it out")
     path = Path(data)
     if not path.exists():
-        raise DataError(f"no file and no registered set called {str(data)!r}{_hint(path)}")
+        is_name = not path.suffix and len(path.parts) == 1  # it may be meant as one of the registry
+        hint = nearest(path.name, corpora()) if is_name else ""
+        raise DataError(f"no file and no registered set called {str(data)!r}{hint}")
     return _read_file(path, text, label, encoding)
 
 
@@ -184,9 +185,11 @@ def _rows(path: Path, columns: _Columns, encoding: str) -> Rows:
     suffix = path.suffix.lower()
     if suffix in TABLES:
         return TABLES[suffix](path, columns, encoding)
-    if suffix in FASTTEXT or suffix in PLAIN or _starts_with_label(path, encoding):
-        return fasttext_rows(path, encoding)
-    raise _unknown_format(path)
+    if suffix in PLAIN or _starts_with_label(path, encoding):
+        return fasttext_rows(path, columns, encoding)
+    endings = ", ".join(sorted({*TABLES, *PLAIN} - {""}))
+    extra = "; a file with one JSON object a line should end in .jsonl" if suffix == ".json" else ""
+    raise DataError(f"{path}: unknown format; expected a file ending in {endings}{extra}")
 
 
 class _Columns:
@@ -271,19 +274,6 @@ def _starts_with_label(path: Path, encoding: str) -> bool:
             return next(lines, "").startswith("__label__")
         except DataError:
             return False
-
-
-def _unknown_format(path: Path) -> DataError:
-    endings = ", ".join(sorted({*TABLES, *FASTTEXT, *PLAIN} - {""}))
-    extra = ""
-    if path.suffix.lower() == ".json":
-        extra = "; a file with one JSON object a line should end in .jsonl"
-    return DataError(f"{path}: unknown format; expected a file ending in {endings}{extra}")
-
-
-def _hint(path: Path) -> str:
-    """Spelling hint, only where the user may have meant a registry name."""
-    return "" if path.suffix or len(path.parts) > 1 else nearest(path.name, corpora())
 
 
 def _read_entry(entry: Entry) -> Corpus:

@@ -64,8 +64,6 @@ def held_out(
 
     Parameters
     ----------
-    labels
-        Class of each example.
     fraction
         Share to set aside, 0 <= fraction < 1; 0 sets nothing aside.
     texts

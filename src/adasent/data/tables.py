@@ -180,8 +180,8 @@ def parquet_rows(path: Path, choose: Choose, encoding: str) -> Rows:
         raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
 
 
-def fasttext_rows(path: Path, encoding: str) -> Rows:
-    """fastText lines, ``__label__x some text``, as [text, label]."""
+def fasttext_rows(path: Path, choose: Choose, encoding: str) -> Rows:
+    """fastText lines, ``__label__x some text``, as [text, label]; there is nothing to choose."""
     with open_lines(path, encoding) as lines:
         for number, line in enumerate(lines, start=1):
             yield number, parse_fasttext(f"{path}, line {number}", bare(line))
@@ -207,7 +207,8 @@ TABLES: dict[str, Callable[[Path, Choose, str], Rows]] = {
     ".ndjson": jsonl_rows,
     ".parquet": parquet_rows,
     ".pq": parquet_rows,
+    ".ft": fasttext_rows,
+    ".fasttext": fasttext_rows,
 }
 UNTYPED = {".csv", ".tsv", ".tab"}
-FASTTEXT = {".ft", ".fasttext"}
 PLAIN = {".txt", ""}
