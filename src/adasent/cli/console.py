@@ -44,10 +44,7 @@ def table(*columns: str) -> Table:
 def progress(console: Console, unit: str | None = None, *, quiet: bool = False) -> Progress:
     """A bar with an estimate, gone when done; nothing is drawn without a terminal.
 
-    Parameters
-    ----------
-    unit
-        What is counted, for a rate beside the bar; None shows no rate.
+    The unit says what is counted, for a rate beside the bar; None shows no rate.
     """
     from rich import progress as rich
     from rich.text import Text

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from adasent.cli import options
 from adasent.cli.console import console, progress
 from adasent.errors import ConfigError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from adasent.evaluation.records import FoldRecord
 
 
 def crossval(
@@ -86,7 +81,12 @@ def crossval(
         with bar:
             task = bar.add_task(f"fold 1/{n_runs}", total=n_runs)
             for record, is_new in runs:
-                _print_fold(screen, record, is_new)
+                epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
+                screen.print(
+                    f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
+                    f"  accuracy {100 * record.accuracy:6.2f}{epochs if record.history else ''}"
+                    f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
+                )
                 accuracies.append(record.accuracy)
                 following = min(len(accuracies) + 1, n_runs)
                 bar.update(task, advance=1, description=f"fold {following}/{n_runs}")
@@ -106,12 +106,3 @@ def crossval(
             f"95 % interval of the mean {100 * total.low:.2f} to {100 * total.high:.2f}"
         )
     screen.print(line)
-
-
-def _print_fold(screen: Console, record: FoldRecord, is_new: bool) -> None:
-    epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
-    screen.print(
-        f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
-        f"  accuracy {100 * record.accuracy:6.2f}{epochs if record.history else ''}"
-        f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
-    )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # Beyond this a matrix does not fit a terminal of 80 columns.
 _MAX_MATRIX = 10
 
-
 Format = StrEnum("Format", ["text", "json"])
 
 

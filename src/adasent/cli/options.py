@@ -110,20 +110,16 @@ def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[
         if not equals:
             raise ConfigError(f"--set: expected KEY=VALUE, got {assignment!r}")
         if key not in defaults:
-            raise ConfigError(f"--set: {system} has no setting {key!r}{_alternatives(key, system)}")
+            names = sorted(settable(system))
+            hint = nearest(key, names)
+            more = f" There are {', '.join(names)}" if hint.endswith("?") else ""
+            raise ConfigError(f"--set: {system} has no setting {key!r}{hint}{more}")
         if key == "checkpoint":
             raise ConfigError("--set checkpoint: the command keeps its own; see --resume/--restart")
         if key in _PYTHON_ONLY:
             raise ConfigError(f"--set {key}: it holds objects; use the estimator in Python")
         settings[key] = _typed(key, value, defaults[key])
     return settings
-
-
-def _alternatives(key: str, system: str) -> str:
-    """The setting that may have been meant, and all that there are."""
-    names = sorted(settable(system))
-    hint = nearest(key, names)
-    return f"{hint} There are {', '.join(names)}" if hint.endswith("?") else hint
 
 
 #: Of settings whose default is None.

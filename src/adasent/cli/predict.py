@@ -16,9 +16,7 @@ from adasent.cli.options import Encoding, Model, Text
 from adasent.errors import AdaSentWarning
 
 _CHUNK = 1024
-_STDIN = "-"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
 
 Format = StrEnum("Format", ["jsonl", "tsv"])
 
@@ -60,7 +58,7 @@ def predict(
     labeller = open_model(model)
     counting = count_texts(labeller)
     classes = labeller.classes_.tolist()
-    rows = iter(stream_texts(file or _STDIN, text=text, encoding=encoding))
+    rows = iter(stream_texts(file or "-", text=text, encoding=encoding))
     if format is Format.tsv and proba:
         _write("\t".join(["label", *map(_cell, classes)]) + "\n")
     while chunk := list(islice(rows, _CHUNK)):

@@ -68,7 +68,7 @@ class Audit:
     n_folds: int
     seed: int
     classes: dict[str, int]  # rows of each label, in order of first appearance
-    majority: float  # accuracy of naming the label most frequent in training, or in all rows
+    majority: float  # accuracy of the most frequent label; official split: of training's, in test
     text: Repeats
     words: Repeats
     lengths: Lengths
@@ -97,19 +97,9 @@ class Audit:
 def audit(
     corpus: Corpus, *, tokenizer: str | Tokenizer = "kim", n_folds: int = 10, seed: int = 0
 ) -> Audit:
-    """Look for repeats, contradictions, leakage and odd texts.
+    """Look for repeats, contradictions, odd texts, and leakage between seeded folds.
 
-    Parameters
-    ----------
-    tokenizer
-        What makes words of a text.
-    n_folds, seed
-        Of the folds whose leakage is measured.
-
-    Raises
-    ------
-    DataError
-        For an empty corpus, or one too small for that many folds.
+    A corpus that is empty, or too small for that many folds, is an error.
     """
     if not len(corpus):
         raise DataError(f"{corpus.name}: expected at least one text, got none")

@@ -11,6 +11,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -150,17 +151,12 @@ def _part(corpus: Corpus, split: str | None) -> Corpus:
         raise ConfigError(f"split={split!r}: expected 'train' or 'test'")
     fold = official_split(corpus)
     indices = fold.train if split == "train" else fold.test
-    return Corpus(
-        name=f"{corpus.name}-{split}",
-        texts=take(corpus.texts, indices),
-        labels=take(corpus.labels, indices),
-        sha256=corpus.sha256,
-        notes=corpus.notes,
-    )
+    texts, labels = take(corpus.texts, indices), take(corpus.labels, indices)
+    return replace(corpus, name=f"{corpus.name}-{split}", texts=texts, labels=labels, test=None)
 
 
 def _read_file(path: Path, text: str | None, label: str | None, encoding: str) -> Corpus:
-    columns = _Columns(path, text=text, label=label, labelled=True)
+    columns = _Columns(path, text=text, label=label)
     texts: list[str] = []
     labels: list[Label] = []
     n_blank = 0
@@ -172,8 +168,8 @@ def _read_file(path: Path, text: str | None, label: str | None, encoding: str) -
         labels.append(_label(path, number, values[1], columns.chosen[1]))
     if not texts:
         raise DataError(f"{path} holds no rows; expected at least one text with a label")
-    if path.suffix.lower() in UNTYPED:
-        labels = _typed(labels)
+    if path.suffix.lower() in UNTYPED and all(_INTEGER.fullmatch(str(label)) for label in labels):
+        labels = [int(label) for label in labels]
     notes = [f"{counted(n_blank, 'blank line')} skipped"] if n_blank else []
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -195,24 +191,19 @@ def _rows(path: Path, columns: _Columns, encoding: str) -> Rows:
 class _Columns:
     """Picks the text column, and the label column if wanted, out of those that a file has."""
 
-    def __init__(
-        self, path: Path, *, text: str | None, label: str | None = None, labelled: bool = False
-    ) -> None:
+    def __init__(self, path: Path, **wanted: str | None) -> None:
         self._path = path
-        self._wanted: list[tuple[str, str | None, Sequence[str]]] = [("text", text, TEXT_COLUMNS)]
-        if labelled:
-            self._wanted.append(("label", label, LABEL_COLUMNS))
+        self._wanted = wanted  # role -> name, or None for the first that is likely
         self.chosen = ["text", "label"]  # what fastText lines hold; tables ask below
 
     def __call__(self, columns: Sequence[str]) -> list[str]:
-        self.chosen = [self._pick(columns, *wanted) for wanted in self._wanted]
+        self.chosen = [self._pick(columns, role, name) for role, name in self._wanted.items()]
         if len(set(self.chosen)) < len(self.chosen):
             raise ConfigError(f"column {self.chosen[0]!r} cannot be both text and label")
         return self.chosen
 
-    def _pick(
-        self, columns: Sequence[str], role: str, wanted: str | None, guesses: Sequence[str]
-    ) -> str:
+    def _pick(self, columns: Sequence[str], role: str, wanted: str | None) -> str:
+        guesses = TEXT_COLUMNS if role == "text" else LABEL_COLUMNS
         there = ", ".join(repr(name) for name in columns)
         if wanted is None:
             folded = {name.strip().casefold(): name for name in reversed(columns)}
@@ -258,13 +249,6 @@ def _label(path: Path, number: int, value: Any, column: str) -> Label:
 def _where(path: Path, number: int) -> str:
     unit = "row" if path.suffix.lower() in (".parquet", ".pq") else "line"
     return f"{path}, {unit} {number}"
-
-
-def _typed(labels: list[Label]) -> list[Label]:
-    """Whole numbers if every label is one, else the strings as they are."""
-    if all(_INTEGER.fullmatch(str(label)) for label in labels):
-        return [int(label) for label in labels]
-    return labels
 
 
 def _starts_with_label(path: Path, encoding: str) -> bool:

@@ -38,12 +38,8 @@ _SECOND_LABEL = re.compile(r"(?:^|[ \t])__label__")
 def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Iterator[str]]:
     """The decoded lines of a file, or of standard input for ``Path("-")``.
 
-    A line ends at "\\n" only and keeps it; a byte order mark is dropped.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened, or, while reading, for bytes that are not in the encoding.
+    A line ends at "\\n" only and keeps it; a byte order mark is dropped. DataError says that the
+    file cannot be opened, or, while reading, where it has bytes that are not in the encoding.
     """
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"

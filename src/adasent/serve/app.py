@@ -162,14 +162,14 @@ def _add_api(app: FastAPI, service: Service) -> None:
 
 
 def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
         return FileResponse(STATIC / "index.html")
 
+    @app.get("/docs", include_in_schema=False)
     async def docs() -> FileResponse:
         return FileResponse(STATIC / "docs.html")
 
-    app.add_api_route("/", page, include_in_schema=False)
-    app.add_api_route("/docs", docs, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
 
 

@@ -69,19 +69,17 @@ class Batcher:
     async def run(self, work: Work, texts: Sequence[str]) -> list[Any]:
         """The result of the work for each text; cancelling it drops what is not yet computed.
 
-        Raises
-        ------
-        Exception
-            What the work raised for one of the texts, or what :meth:`abandon` was given.
+        Raises what the work raised for one of the texts, or what :meth:`abandon` was given.
         """
         if self._given_up is not None:  # it was accepted before, but its body came too late
             raise self._given_up
         job = _Job(self._loop.create_future(), len(texts))
         self._jobs.add(job)
         job.done.add_done_callback(lambda _: self._jobs.discard(job))
-        self._lanes[0].put(job, [_Item(job, i, work, text) for i, text in enumerate(texts)])
+        items = [_Item(job, work, text) for text in texts]
+        self._lanes[0].put(job, items)
         await job.done
-        return job.results
+        return [item.outcome for item in items]
 
     def abandon(self, error: Exception) -> None:
         """Give up what is not computed yet: everyone who waits, or still comes, gets the error."""
@@ -103,7 +101,7 @@ class Batcher:
 
     def _settle(self, batch: Sequence[_Item], seconds: float) -> None:
         for item in batch:
-            item.job.settle(item)
+            item.job.settle(item.outcome)
         if self._observe is not None:
             self._observe(len(batch), seconds)
 
@@ -113,14 +111,12 @@ class _Job:
 
     def __init__(self, done: asyncio.Future[None], n_texts: int) -> None:
         self.done = done
-        self.results: list[Any] = [None] * n_texts
         self._n_left = n_texts
 
-    def settle(self, item: _Item) -> None:
-        if isinstance(item.outcome, Exception):
-            self.fail(item.outcome)
+    def settle(self, outcome: Any) -> None:
+        if isinstance(outcome, Exception):
+            self.fail(outcome)
             return
-        self.results[item.index] = item.outcome
         self._n_left -= 1
         if not self._n_left and not self.done.done():
             self.done.set_result(None)
@@ -135,7 +131,6 @@ class _Item:
     """A text of a job, on its way."""
 
     job: _Job
-    index: int
     work: Work
     text: str
     prepared: Any = None

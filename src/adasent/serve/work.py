@@ -51,13 +51,7 @@ class Predict:
 
 
 class Explain:
-    """Makes the explanation of a text, written as JSON.
-
-    Parameters
-    ----------
-    max_words
-        Longer texts are refused.
-    """
+    """Makes the explanation of a text, written as JSON; refuses texts of more than max_words."""
 
     def __init__(self, predictor: Predictor, max_words: int) -> None:
         self.predictor = predictor
