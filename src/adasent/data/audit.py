@@ -57,7 +57,9 @@ class Lengths:
 class Audit:
     """The findings about one corpus.
 
-    Odd characters are control, format, private and replacement ones: mostly a wrong encoding.
+    Odd characters are control, format, private and replacement ones: mostly a wrong encoding. The
+    majority is the accuracy of always naming the most frequent label; with an official split, of
+    naming on the test part the label that is most frequent in training.
     """
 
     name: str
@@ -68,7 +70,7 @@ class Audit:
     n_folds: int
     seed: int
     classes: dict[str, int]  # rows of each label, in order of first appearance
-    majority: float  # accuracy of the most frequent label; official split: of training's, in test
+    majority: float
     text: Repeats
     words: Repeats
     lengths: Lengths

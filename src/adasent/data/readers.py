@@ -272,7 +272,7 @@ def _read_entry(entry: Entry) -> Corpus:
     files = [_lines(body, entry.encoding) for body in bodies]
     pairs, notes = _READERS[entry.reader](entry, files)
     test = None
-    if entry.split == "official":  # the last file
+    if entry.split == "official":  # the last file, of which every line is kept
         test = np.arange(len(pairs) - len(files[-1]), len(pairs), dtype=np.int64)
     digest = hashlib.sha256(b"".join(bodies)).hexdigest()
     texts, labels = [text for text, _ in pairs], [label for _, label in pairs]

@@ -54,7 +54,7 @@ class Entry:
     files: tuple[RemoteFile, ...]
     reader: str | None = None  # what makes a corpus of it; None for what is not a corpus
     encoding: str = "utf-8"
-    split: str | None = None  # "cv" (cross-validation), "official" (a test part of its own)
+    split: str | None = None  # "cv" (cross-validation), "official" (its own test part) or None
     members: tuple[str, ...] = ()  # names to follow through nested archives down to the text file
     paper: PaperRow | None = None  # None for sets the paper does not use
     remark: str | None = None  # why our count differs from the paper's
