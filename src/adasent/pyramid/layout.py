@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 class Layout:
-    """Where everything about a batch of B texts lies; ``lengths`` (B,) of 1 or more, longest first."""
+    """Where everything about B texts lies; ``lengths`` (B,) are 1 or more, longest first."""
 
     def __init__(self, lengths: Ints) -> None:
         self.lengths = lengths

@@ -73,7 +73,7 @@ def distill_words(
     import torch
 
     known, pieces = _known(model, words)
-    matrix = np.empty((len(known), model.piece_vectors.shape[1]), dtype=np.float32)
+    matrix = np.empty((len(known), model.dim), dtype=np.float32)
     # Words of equally many pieces go together: no padding, and no result depends on its batch.
     rows_by_length = defaultdict(list)
     for row, ids in enumerate(pieces):
@@ -199,6 +199,11 @@ class MiniLM:
         texts = [word[:_MAX_CHARACTERS].encode("utf-8", "replace").decode() for word in words]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         return [[id_ for id_ in one.ids if id_ != self._unknown] for one in encoded]
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.piece_vectors.shape[1])
 
     def encode(self, pieces: Tensor) -> Tensor:
         """Contextual vectors of ids (B, T) without padding, each row ``[CLS] pieces [SEP]``.
