@@ -33,30 +33,16 @@ SPLITS = 16
 
 @dataclass(frozen=True)
 class Tiling:
-    """How the work is cut; results agree to rounding.
+    """How the work is cut; results agree to rounding."""
 
-    Attributes
-    ----------
-    group
-        Sentences a program owns: few when there are fewer sentences than multiprocessors.
-    rows
-        Rows of a tile, a multiple of ``group``; Hopper's fast products need 64.
-    resident
-        Whether both weight matrices stay in shared memory; else they come in chunks.
-    chunk
-        Rows of a weight matrix read at a time when not resident.
-    cells, tile
-        Cells and block size of the weight-gradient kernel.
-    """
-
-    group: int
-    rows: int = 64
-    resident: bool = False
-    chunk: int = 32
+    group: int  # sentences a program owns: few when they are fewer than multiprocessors
+    rows: int = 64  # of a tile, a multiple of ``group``; Hopper's fast products need 64
+    resident: bool = False  # both weight matrices stay in shared memory; else they come in chunks
+    chunk: int = 32  # rows of a weight matrix read at a time when not resident
     warps: int = 8
     backward_warps: int = 8
     stages: int = 1
-    cells: int = 64
+    cells: int = 64  # of the weight-gradient kernel, as ``tile``, its block size
     tile: int = 128
     weight_warps: int = 8
     weight_stages: int = 3
@@ -171,21 +157,11 @@ class _Forward(Function):
     """
 
     @staticmethod
-    def forward(
-        words: Tensor,
-        lengths: Tensor,
-        compose_left: Tensor,
-        compose_right: Tensor,
-        compose_bias: Tensor,
-        gate_left: Tensor,
-        gate_right: Tensor,
-        gate_bias: Tensor,
-        options: Options,
-    ) -> tuple[Tensor, ...]:
-        weights = (compose_left, compose_right, compose_bias, gate_left, gate_right, gate_bias)
+    def forward(words: Tensor, lengths: Tensor, *args: Any) -> tuple[Tensor, ...]:
+        *weights, options = args
         # Triton launches on the current device.
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call]
-            return _run_forward(words, lengths, weights, options)
+            return _run_forward(words, lengths, tuple(weights), options)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -405,15 +381,15 @@ def choose_tiling(words: Tensor, options: Options) -> Tiling:
     between a small and a large stack, never between two stacks on the same side of that limit.
     """
     size = _sizes(words.shape[-1], options.storage)[1]
+    small = {}
     if options.precision == "ieee" and options.storage == torch.float32:
         small = {"chunk": 16, "cells": 16, "tile": 64}  # no matrix units: operands sit in registers
-    else:
-        small = {}
+    warps = 4 if size < 64 else 8 if size < 256 else 16
     return Tiling(
         group=1 if words.shape[0] * words.shape[1] <= FEW_SENTENCES else 4,
         resident=_fits(size, words.device, options),
-        warps=4 if size < 64 else 8 if size < 256 else 16,
-        backward_warps=4 if size < 64 else 8 if size < 256 else 16,
+        warps=warps,
+        backward_warps=warps,
         weight_warps=4 if size < 64 else 8,
         stages=1 if size < 256 else 2,
         **small,

@@ -23,24 +23,13 @@ Ints = NDArray[np.int64]
 
 
 class Layout:
-    """Where everything about a batch of B texts lies.
-
-    Parameters
-    ----------
-    lengths
-        (B,) words of each text, at least 1, longest first.
-
-    Attributes
-    ----------
-    counts
-        (T,) texts that have a word at each position, non-increasing.
-    starts
-        (T + 1,) first row of each position, and the number of words.
-    """
+    """Where everything about B texts lies; ``lengths`` (B,) are 1 or more, longest first."""
 
     def __init__(self, lengths: Ints) -> None:
         self.lengths = lengths
+        #: (T,) texts that have a word at each position, non-increasing.
         self.counts: Ints = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+        #: (T + 1,) first row of each position, and the number of words.
         self.starts = _bounds(self.counts)
 
     @property
@@ -126,10 +115,7 @@ class Layout:
 def left_children(counts: Ints) -> Iterator[tuple[int, int]]:
     """Stretches of rows that have a right neighbour, in order: all but the end of some blocks.
 
-    Parameters
-    ----------
-    counts
-        Rows of each block of a level.
+    ``counts`` are the rows of each block of a level.
     """
     starts = np.cumsum(counts) - counts
     shrinks = np.flatnonzero(counts[1:] < counts[:-1])  # blocks whose last rows have none
@@ -141,16 +127,9 @@ def left_children(counts: Ints) -> Iterator[tuple[int, int]]:
 
 
 def batches(lengths: Ints, max_words: int) -> list[Ints]:
-    """Partition texts into batches of similar length.
+    """Partition texts into batches of similar length: index arrays, longest text first.
 
-    Parameters
-    ----------
-    max_words
-        Words of a batch, at most; a longer text makes a batch of its own.
-
-    Returns
-    -------
-    list of index arrays, each longest text first; every text occurs exactly once.
+    A batch has at most ``max_words`` words; a longer text makes a batch of its own.
     """
     order = np.argsort(-lengths, kind="stable")
     ends = np.cumsum(lengths[order])
