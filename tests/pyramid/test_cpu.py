@@ -251,7 +251,8 @@ def test_level_passes_write_every_element(n_groups: int) -> None:
     above, composed = np.full((cells, size), np.nan), np.full((cells, size), np.nan)
     pooled, gates = np.full((3, size), np.nan), np.full((cells, 3 * n_groups), np.nan)
     level_forward(
-        below, product, np.zeros(size), np.zeros(2 * n_groups), counts, above, pooled, composed, gates,
+        below, product, np.zeros(size), np.zeros(2 * n_groups), counts, above, pooled, composed,
+        gates,
         relu=False, maximum=False,
     )  # fmt: skip
     for array in (above, composed, pooled, gates):

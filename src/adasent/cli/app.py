@@ -9,19 +9,16 @@ from typing import Annotated
 
 import typer
 
-from adasent.cli import (
-    crossval,
-    data,
-    evaluate,
-    explain,
-    predict,
-    profile,
-    serve,
-    systems,
-    train,
-    vectors,
-)
+from adasent.cli import data, vectors
+from adasent.cli.crossval import crossval
+from adasent.cli.evaluate import evaluate
+from adasent.cli.explain import explain
+from adasent.cli.predict import predict
+from adasent.cli.profile import profile
 from adasent.cli.root import new_app
+from adasent.cli.serve import serve
+from adasent.cli.systems import systems
+from adasent.cli.train import train
 from adasent.version import __version__
 
 app = new_app()
@@ -49,13 +46,7 @@ def _root(
     """
 
 
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("crossval")(crossval.crossval)
-app.command("systems")(systems.systems)
-app.command("predict")(predict.predict)
-app.command("explain")(explain.explain)
-app.command("profile")(profile.profile)
-app.command("serve")(serve.serve)
+for command in (train, evaluate, crossval, systems, predict, explain, profile, serve):
+    app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

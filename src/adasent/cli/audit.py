@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, say, table
-from adasent.cli.options import Data, Encoding, LabelColumn, Text, TokenizerName
+from adasent.cli.options import Data, Encoding, Json, LabelColumn, Text, TokenizerName
 
 if TYPE_CHECKING:
-    from adasent.data.audit import Audit, Repeats
+    from adasent.data.audit import Audit
 
 _MAX_CLASSES = 10
 _MAX_ODD = 5
+#: Fields of Repeats, counts and shares, as rows of a table.
+_REPEATS = {
+    "n_distinct": "different texts",
+    "n_repeated": "rows that have a double",
+    "n_contradictory": "texts with more than one label",
+    "n_contradictory_rows": "rows of those",
+    "best_accuracy": "best reachable accuracy",
+    "leakage": "test rows seen in training, {n_folds} random folds",
+    "worst_leakage": "  in the worst fold",
+    "grouped_leakage": "  folds that keep equal words together",
+    "n_official": "  official test part",
+    "official_leakage": "  as a share",
+}
 
 
 def audit(
@@ -25,7 +38,7 @@ def audit(
     tokenizer: TokenizerName = "kim",
     folds: Annotated[int, typer.Option(help="How many folds to measure leakage on.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find repeats, contradictory labels, leakage between folds, and odd texts.
 
@@ -61,10 +74,11 @@ def _print(found: Audit) -> None:
     say(f"always naming the most frequent class: {found.majority:.1%} right")
     say()
     repeats = table("texts that are equal", ">as they stand", ">word for word")
-    for name, one, two in zip(
-        _names(found), _column(found.text), _column(found.words), strict=False
-    ):
-        repeats.add_row(name, one, two)
+    for field, title in _REPEATS.items():
+        values = [getattr(one, field) for one in (found.text, found.words)]
+        if None not in values:
+            figures = (f"{v:,}" if isinstance(v, int) else f"{v:.1%}" for v in values)
+            repeats.add_row(title.format(n_folds=found.n_folds), *figures)
     out.print(repeats)
     say()
     lengths = found.lengths
@@ -78,40 +92,6 @@ def _print(found: Audit) -> None:
     say(f"texts with odd characters {found.n_odd:,}{_odd(found)}")
     for note in found.notes:
         say(f"note: {note}")
-
-
-def _names(found: Audit) -> list[str]:
-    folds = f"{found.n_folds} random folds"
-    names = [
-        "different texts",
-        "rows that have a double",
-        "texts with more than one label",
-        "rows of those",
-        "best reachable accuracy",
-        f"test rows seen in training, {folds}",
-        "  in the worst fold",
-        "  folds that keep equal words together",
-    ]
-    return names if found.n_test is None else [*names, "  official test part", "  as a share"]
-
-
-def _column(repeats: Repeats) -> list[str]:
-    counts = (
-        repeats.n_distinct,
-        repeats.n_repeated,
-        repeats.n_contradictory,
-        repeats.n_contradictory_rows,
-    )
-    shares = (
-        repeats.best_accuracy,
-        repeats.leakage,
-        repeats.worst_leakage,
-        repeats.grouped_leakage,
-    )
-    column = [f"{n:,}" for n in counts] + [f"{share:.1%}" for share in shares]
-    if repeats.n_official is None or repeats.official_leakage is None:
-        return column
-    return [*column, f"{repeats.n_official:,}", f"{repeats.official_leakage:.1%}"]
 
 
 def _odd(found: Audit) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,49 +34,31 @@ def table(*columns: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    made = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="bold",
-    )
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        right = column.startswith(">")
-        made.add_column(
-            column.removeprefix(">"), justify="right" if right else "left", overflow="fold"
-        )
+        side: Literal["left", "right"] = "right" if column.startswith(">") else "left"
+        made.add_column(column.removeprefix(">"), justify=side, overflow="fold")
     return made
 
 
-def progress(console: Console, unit: str | None = None) -> Progress:
+def progress(console: Console, unit: str | None = None, *, quiet: bool = False) -> Progress:
     """A bar with an estimate, gone when done; nothing is drawn without a terminal.
 
-    Parameters
-    ----------
-    unit
-        What is counted, for a rate beside the bar; None shows no rate.
+    The unit says what is counted, for a rate beside the bar; None shows no rate.
     """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as rich
     from rich.text import Text
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
+    class Rate(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
             return Text(f"{task.speed:,.0f} {unit}/s" if unit and task.speed else "")
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
+    return rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
         Rate(),
-        TimeRemainingColumn(),
+        rich.TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=quiet or not console.is_terminal,
     )

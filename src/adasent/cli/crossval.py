@@ -3,57 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console, progress
-from adasent.cli.options import (
-    Data,
-    Encoding,
-    LabelColumn,
-    Preset,
-    Set,
-    SystemName,
-    Text,
-    TokenizerName,
-    Vectors,
-    check_options,
-    parse_seeds,
-    take_settings,
-    take_vectors,
-)
 from adasent.errors import ConfigError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from adasent.evaluation.records import FoldRecord
 
 
 def crossval(
-    data: Data,
-    system: SystemName = "adasent",
+    data: options.Data,
+    system: options.SystemName = "adasent",
     folds: Annotated[int, typer.Option(help="How many parts.")] = 10,
     grouped: Annotated[
         bool, typer.Option("--grouped", help="Keep texts of equal words in one fold.")
     ] = False,
     seeds: Annotated[str, typer.Option(help="Such as 0, 0-4 or 0,3; each has its folds.")] = "0",
-    vectors: Vectors = None,
-    tokenizer: TokenizerName = "words",
-    preset: Preset = None,
-    assignments: Set = None,
+    vectors: options.Vectors = None,
+    tokenizer: options.TokenizerName = "words",
+    preset: options.Preset = None,
+    assignments: options.Set = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Append a record of each fold (JSON lines); folds recorded there are not run.",
-            show_default=False,
         ),
     ] = None,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
+    text: options.Text = None,
+    label: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
 ) -> None:
     """Estimate the accuracy on unseen texts by training and testing on folds.
 
@@ -70,18 +50,20 @@ def crossval(
     from adasent.evaluation.crossval import cross_validate
     from adasent.evaluation.summary import summarise
 
-    settings = {"tokenizer": tokenizer} | take_settings(system, preset, assignments)
-    check_options(system, {"--vectors": vectors})
+    settings = {"tokenizer": tokenizer} | options.take_settings(system, preset, assignments)
+    options.check_options(system, {"--vectors": vectors})
     if "random_state" in settings:
         raise ConfigError("--set random_state: every seed is a run of its own; use --seeds")
-    chosen = parse_seeds(seeds)
-    files = take_vectors(vectors, settings)
+    chosen = options.parse_seeds(seeds)
+    files = options.take_vectors(vectors, settings)
     corpus = load(data, text=text, label=label, encoding=encoding)
     rule = "grouped" if grouped else "random" if corpus.test is None else "official"
     n_runs = len(chosen) * (1 if rule == "official" else folds)
 
     screen = console()
-    screen.print(_title(corpus.name, len(corpus), rule, folds, system))
+    how = "its official split" if rule == "official" else f"{folds} {rule} folds"
+    other = "" if system == "adasent" else f", {system}"
+    screen.print(f"{corpus.name}: {len(corpus):,} texts, {how}{other}")
     # The bar and the lines must not fight for one terminal: they share a console if they can.
     bar = progress(screen if screen.is_terminal else console(stderr=True))
     accuracies: list[float] = []
@@ -99,7 +81,12 @@ def crossval(
         with bar:
             task = bar.add_task(f"fold 1/{n_runs}", total=n_runs)
             for record, is_new in runs:
-                _print_fold(screen, record, is_new)
+                epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
+                screen.print(
+                    f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
+                    f"  accuracy {100 * record.accuracy:6.2f}{epochs if record.history else ''}"
+                    f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
+                )
                 accuracies.append(record.accuracy)
                 following = min(len(accuracies) + 1, n_runs)
                 bar.update(task, advance=1, description=f"fold {following}/{n_runs}")
@@ -119,17 +106,3 @@ def crossval(
             f"95 % interval of the mean {100 * total.low:.2f} to {100 * total.high:.2f}"
         )
     screen.print(line)
-
-
-def _title(name: str, n: int, rule: str, folds: int, system: str) -> str:
-    how = "its official split" if rule == "official" else f"{folds} {rule} folds"
-    return f"{name}: {n:,} texts, {how}" + ("" if system == "adasent" else f", {system}")
-
-
-def _print_fold(screen: Console, record: FoldRecord, is_new: bool) -> None:
-    epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
-    screen.print(
-        f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
-        f"  accuracy {100 * record.accuracy:6.2f}{epochs if record.history else ''}"
-        f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
-    )

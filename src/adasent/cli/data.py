@@ -21,7 +21,6 @@ app = typer.Typer(
 app.command("audit")(audit.audit)
 
 BENCHMARKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
 
 @app.command("list")
@@ -46,11 +45,11 @@ def list_sets() -> None:
     say("\nmirror: in ADASENT_DATA; cached: fetched before; missing: not fetched yet")
     say("\nlicences")
     for licence, names in licences.items():
-        out.print(Padding(f"{', '.join(names)}: {licence}", (0, 0, 0, 2), expand=False))
+        out.print(Padding.indent(f"{', '.join(names)}: {licence}", 2))
 
 
 @app.command("get")
-def get(names: Names) -> None:
+def get(names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Fetch sets, verify them, and print where their files lie.
 
     \b
@@ -109,7 +108,7 @@ def stats(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...")] 
         "and notes:"
     )
     for remark in remarks:
-        out.print(Padding(remark, (0, 0, 0, 2), expand=False))
+        out.print(Padding.indent(remark, 2))
 
 
 def _ours(corpus: Corpus) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import typer
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_model
 from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
-from adasent.cli.parts import SplitOption, check_labels, check_unseen, read_part
+from adasent.cli.parts import SplitOption, check_texts, read_part
 
 if TYPE_CHECKING:
     from adasent.data import Corpus
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 # Beyond this a matrix does not fit a terminal of 80 columns.
 _MAX_MATRIX = 10
 
-
-class Format(StrEnum):
-    """How scores are printed."""
-
-    text = "text"
-    json = "json"
+Format = StrEnum("Format", ["text", "json"])
 
 
 def evaluate(
@@ -50,8 +45,7 @@ def evaluate(
 
     labeller = open_model(model)
     corpus, part = read_part(data, text, label, encoding, split)
-    check_labels(labeller, corpus)
-    check_unseen(labeller, corpus, part)
+    check_texts(labeller, corpus, part)
     predicted = labeller.predict(corpus.texts).tolist()
     report = score_predictions(corpus.labels, predicted, labeller.classes_.tolist())
     if format is Format.json:

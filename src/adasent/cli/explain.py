@@ -10,7 +10,7 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_adasent
-from adasent.cli.options import Model
+from adasent.cli.options import Json, Model
 from adasent.errors import AdaSentWarning, ConfigError
 
 if TYPE_CHECKING:
@@ -24,30 +24,23 @@ _MAX_LEVELS = 20
 _BAR = 30
 _MAX_JSON_WORDS = 200  # whose spans take 30 MB of JSON
 
+Picture = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the pyramid.")]
+
 
 def explain(
     model: Model,
-    text: Annotated[str, typer.Argument(help="The text to explain.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The text to explain.")],
     html: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a page of its own.", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Write a page of its own.")
     ] = None,
-    png: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the pyramid.", show_default=False),
-    ] = None,
-    svg: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the pyramid.", show_default=False),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    png: Picture = None,
+    svg: Picture = None,
+    as_json: Json = False,
     contrast: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Why A rather than B.", show_default=False),
+        tuple[str, str] | None, typer.Option(metavar="A B", help="Why A rather than B.")
     ] = None,
     exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Score words by leaving out each in turn: slower."),
+        bool, typer.Option("--exact", help="Score words by leaving out each in turn: slower.")
     ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
@@ -65,7 +58,8 @@ def explain(
 
     files = {"--html": html, "--png": png, "--svg": svg}
     for option, path in files.items():
-        _check_target(option, path, force)
+        if path is not None:
+            _check_target(option, path, force)
     found = why(open_adasent(model, "adasent explain"), text, exact=exact)
     a, b = (_label(found, name) for name in contrast) if contrast else (None, None)
     if html is not None:
@@ -95,9 +89,7 @@ def _fits(explanation: Explanation) -> bool:
     return n_words <= _MAX_JSON_WORDS
 
 
-def _check_target(option: str, path: Path | None, force: bool) -> None:
-    if path is None:
-        return
+def _check_target(option: str, path: Path, force: bool) -> None:
     ending = option.replace("--", ".")
     if path.suffix.lower() != ending:
         raise ConfigError(f"{option}: expected a file name that ends in {ending}, got {path}")

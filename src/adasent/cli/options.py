@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,33 +14,25 @@ import typer
 
 from adasent.errors import ConfigError, nearest
 from adasent.estimators.presets import preset
-from adasent.estimators.registry import SYSTEMS, SystemEntry, describe, find
+from adasent.estimators.registry import SYSTEMS, describe, find
 
 Data = Annotated[
     str,
-    typer.Argument(
-        metavar="DATA",
-        help="Name of a registered set (adasent data list), or a file.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="DATA", help="Name of a registered set (adasent data list), or a file."),
 ]
-Model = Annotated[
-    Path, typer.Argument(metavar="DIR", help="Folder of a trained model.", show_default=False)
-]
-Text = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of the texts.", show_default=False)
-]
-LabelColumn = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of the labels.", show_default=False)
-]
+Model = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a trained model.")]
+Text = Annotated[str | None, typer.Option(metavar="COL", help="Column of the texts.")]
+LabelColumn = Annotated[str | None, typer.Option(metavar="COL", help="Column of the labels.")]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of a text file.")]
 TokenizerName = Annotated[str, typer.Option(metavar="NAME", help="words or kim.")]
+Seed = Annotated[int, typer.Option(help="Of everything random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print warnings and errors only.")]
 Vectors = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
         help="Word vectors: a file or a registered name; repeat to use several side by side.",
-        show_default=False,
     ),
 ]
 Set = Annotated[
@@ -49,7 +41,6 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Any setting of the system, such as epochs=5; repeatable.",
-        show_default=False,
     ),
 ]
 SystemName = Annotated[
@@ -65,21 +56,17 @@ Preset = Annotated[
     typer.Option(
         metavar="NAME",
         help="Settings of AdaSent: default, or the paper's: paper. What --set says wins.",
-        show_default=False,
     ),
 ]
 
 #: Settings that hold objects, which a command line cannot name.
 _PYTHON_ONLY = ("parser", "treebank", "unlabelled")
 
-#: Option -> whether a system takes it, and what is to be said of one that does not.
-_TAKES: dict[str, tuple[Callable[[SystemEntry], bool], str]] = {
-    "--vectors": (lambda entry: entry.vectors, "reads no word vectors"),
-    "--validation": (lambda entry: entry.by_epochs, "holds no texts back to choose an epoch"),
-    "--resume/--restart": (
-        lambda entry: entry.by_epochs,
-        "trains in one go and keeps no checkpoints",
-    ),
+#: Option -> the field of a system's entry that says whether it takes it, and what to say if not.
+_TAKES = {
+    "--vectors": ("vectors", "reads no word vectors"),
+    "--validation": ("by_epochs", "holds no texts back to choose an epoch"),
+    "--resume/--restart": ("by_epochs", "trains in one go and keeps no checkpoints"),
 }
 
 
@@ -97,16 +84,10 @@ def settable(system: str) -> dict[str, Any]:
 
 
 def check_options(system: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that mean nothing to a system.
-
-    Parameters
-    ----------
-    options
-        The value of each; None, or an empty list, where it was not given.
-    """
+    """Refuse options that mean nothing to a system; None or [] stands for one not given."""
     for option, value in options.items():
-        takes, why = _TAKES[option]
-        if value is not None and value != [] and not takes(describe(system)):
+        field, why = _TAKES[option]
+        if value not in (None, []) and not getattr(describe(system), field):
             raise ConfigError(f"{option}: the system {system} {why}; leave it out")
 
 
@@ -129,20 +110,16 @@ def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[
         if not equals:
             raise ConfigError(f"--set: expected KEY=VALUE, got {assignment!r}")
         if key not in defaults:
-            raise ConfigError(f"--set: {system} has no setting {key!r}{_alternatives(key, system)}")
+            names = sorted(settable(system))
+            hint = nearest(key, names)
+            more = f" There are {', '.join(names)}" if hint.endswith("?") else ""
+            raise ConfigError(f"--set: {system} has no setting {key!r}{hint}{more}")
         if key == "checkpoint":
             raise ConfigError("--set checkpoint: the command keeps its own; see --resume/--restart")
         if key in _PYTHON_ONLY:
             raise ConfigError(f"--set {key}: it holds objects; use the estimator in Python")
         settings[key] = _typed(key, value, defaults[key])
     return settings
-
-
-def _alternatives(key: str, system: str) -> str:
-    """The setting that may have been meant, and all that there are."""
-    names = sorted(settable(system))
-    hint = nearest(key, names)
-    return f"{hint} There are {', '.join(names)}" if hint.endswith("?") else hint
 
 
 #: Of settings whose default is None.

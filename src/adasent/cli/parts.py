@@ -15,59 +15,56 @@ if TYPE_CHECKING:
     from adasent.data import Corpus
 
 
-class Split(StrEnum):
-    """Parts of a set that has an official split."""
-
-    test = "test"
-    train = "train"
-    all = "all"
-
-
+#: Parts of a set that has an official split.
+Split = StrEnum("Split", ["test", "train", "all"])
 SplitOption = Annotated[
     Split | None,
-    typer.Option(
-        help="Part of a set with an official split; its test part by default.",
-        show_default=False,
-    ),
+    typer.Option(help="Part of a set with an official split; its test part by default."),
 ]
 
 
 def read_part(
-    data: str, text: str | None, label: str | None, encoding: str, split: Split | None
+    data: str,
+    text: str | None,
+    label: str | None,
+    encoding: str,
+    split: Split | None = None,
+    default: Split = Split.test,
 ) -> tuple[Corpus, str]:
-    """The texts that ``--split`` names, by default those meant for testing; and their part."""
+    """The texts of a part, and which part that is.
+
+    Without a split, it is the default part of a set that has an official split, else all.
+    """
     from adasent.data import load
     from adasent.data.registry import find
 
     if split is None:
         entry = find(data)
-        split = Split.test if entry is not None and entry.split == "official" else Split.all
+        split = default if entry is not None and entry.split == "official" else Split.all
     wanted = None if split is Split.all else split.value
     return load(data, text=text, label=label, split=wanted, encoding=encoding), split.value
 
 
-def check_labels(model: Labeller, corpus: Corpus) -> None:
-    """Refuse texts whose labels are all strange to the model; warn where some are."""
+def check_texts(model: Labeller, corpus: Corpus, part: str) -> None:
+    """Refuse texts whose labels are all strange to the model.
+
+    Warn where some are, and of texts that the model was trained on.
+    """
     known = model.classes_.tolist()
     unknown = [label for label in corpus.labels if label not in known]
-    if not unknown:
-        return
     names = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
-    if len(unknown) == len(corpus):
+    if unknown and len(unknown) == len(corpus):
         raise DataError(
             f"{corpus.name}: no label is one of the model's ({', '.join(map(repr, known[:10]))}), "
             f"but such as {names}; check the label column"
         )
-    warnings.warn(
-        f"{len(unknown)} of {len(corpus)} texts carry labels that the model does not know "
-        f"({names}); they count as errors",
-        AdaSentWarning,
-        stacklevel=2,
-    )
-
-
-def check_unseen(model: Labeller, corpus: Corpus, part: str) -> None:
-    """Warn of texts that the model was trained on."""
+    if unknown:
+        warnings.warn(
+            f"{len(unknown)} of {len(corpus)} texts carry labels that the model does not know "
+            f"({names}); they count as errors",
+            AdaSentWarning,
+            stacklevel=2,
+        )
     seen: Any = model.training_.get("data")
     if not isinstance(seen, dict):  # a model that was trained in Python does not say
         return

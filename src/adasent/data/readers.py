@@ -11,8 +11,9 @@ import io
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from adasent.data.fetch import fetch, tar_member
 from adasent.data.registry import Entry, corpora, find
 from adasent.data.splits import official_split
 from adasent.data.tables import (
-    FASTTEXT,
     PLAIN,
     STDIN,
     TABLES,
@@ -47,6 +47,8 @@ LABEL_COLUMNS = (
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 # What the cleaning of Kim 2014 keeps; a line without any of it has no word to learn from.
 _KEPT = re.compile(r"[A-Za-z0-9(),!?'`]")
+
+Pair: TypeAlias = tuple[str, Label]
 
 
 def load(
@@ -88,12 +90,14 @@ def load(
     if entry is not None:
         if text is not None or label is not None:
             raise ConfigError(f"{entry.name!r} is a registry set: text and label name file columns")
-        return _part(read_entry(entry), split)
+        return _part(_read_entry(entry), split)
     if split is not None:
         raise ConfigError(f"split={split!r}: a file has no official split; leave it out")
     path = Path(data)
     if not path.exists():
-        raise DataError(f"no file and no registered set called {str(data)!r}{_hint(path)}")
+        is_name = not path.suffix and len(path.parts) == 1  # it may be meant as one of the registry
+        hint = nearest(path.name, corpora()) if is_name else ""
+        raise DataError(f"no file and no registered set called {str(data)!r}{hint}")
     return _read_file(path, text, label, encoding)
 
 
@@ -147,17 +151,12 @@ def _part(corpus: Corpus, split: str | None) -> Corpus:
         raise ConfigError(f"split={split!r}: expected 'train' or 'test'")
     fold = official_split(corpus)
     indices = fold.train if split == "train" else fold.test
-    return Corpus(
-        name=f"{corpus.name}-{split}",
-        texts=take(corpus.texts, indices),
-        labels=take(corpus.labels, indices),
-        sha256=corpus.sha256,
-        notes=corpus.notes,
-    )
+    texts, labels = take(corpus.texts, indices), take(corpus.labels, indices)
+    return replace(corpus, name=f"{corpus.name}-{split}", texts=texts, labels=labels, test=None)
 
 
 def _read_file(path: Path, text: str | None, label: str | None, encoding: str) -> Corpus:
-    columns = _Columns(path, text=text, label=label, labelled=True)
+    columns = _Columns(path, text=text, label=label)
     texts: list[str] = []
     labels: list[Label] = []
     n_blank = 0
@@ -169,8 +168,8 @@ def _read_file(path: Path, text: str | None, label: str | None, encoding: str) -
         labels.append(_label(path, number, values[1], columns.chosen[1]))
     if not texts:
         raise DataError(f"{path} holds no rows; expected at least one text with a label")
-    if path.suffix.lower() in UNTYPED:
-        labels = _typed(labels)
+    if path.suffix.lower() in UNTYPED and all(_INTEGER.fullmatch(str(label)) for label in labels):
+        labels = [int(label) for label in labels]
     notes = [f"{counted(n_blank, 'blank line')} skipped"] if n_blank else []
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -182,32 +181,29 @@ def _rows(path: Path, columns: _Columns, encoding: str) -> Rows:
     suffix = path.suffix.lower()
     if suffix in TABLES:
         return TABLES[suffix](path, columns, encoding)
-    if suffix in FASTTEXT or suffix in PLAIN or _starts_with_label(path, encoding):
-        return fasttext_rows(path, encoding)
-    raise _unknown_format(path)
+    if suffix in PLAIN or _starts_with_label(path, encoding):
+        return fasttext_rows(path, columns, encoding)
+    endings = ", ".join(sorted({*TABLES, *PLAIN} - {""}))
+    extra = "; a file with one JSON object a line should end in .jsonl" if suffix == ".json" else ""
+    raise DataError(f"{path}: unknown format; expected a file ending in {endings}{extra}")
 
 
 class _Columns:
     """Picks the text column, and the label column if wanted, out of those that a file has."""
 
-    def __init__(
-        self, path: Path, *, text: str | None, label: str | None = None, labelled: bool = False
-    ) -> None:
+    def __init__(self, path: Path, **wanted: str | None) -> None:
         self._path = path
-        self._wanted: list[tuple[str, str | None, Sequence[str]]] = [("text", text, TEXT_COLUMNS)]
-        if labelled:
-            self._wanted.append(("label", label, LABEL_COLUMNS))
+        self._wanted = wanted  # role -> name, or None for the first that is likely
         self.chosen = ["text", "label"]  # what fastText lines hold; tables ask below
 
     def __call__(self, columns: Sequence[str]) -> list[str]:
-        self.chosen = [self._pick(columns, *wanted) for wanted in self._wanted]
+        self.chosen = [self._pick(columns, role, name) for role, name in self._wanted.items()]
         if len(set(self.chosen)) < len(self.chosen):
             raise ConfigError(f"column {self.chosen[0]!r} cannot be both text and label")
         return self.chosen
 
-    def _pick(
-        self, columns: Sequence[str], role: str, wanted: str | None, guesses: Sequence[str]
-    ) -> str:
+    def _pick(self, columns: Sequence[str], role: str, wanted: str | None) -> str:
+        guesses = TEXT_COLUMNS if role == "text" else LABEL_COLUMNS
         there = ", ".join(repr(name) for name in columns)
         if wanted is None:
             folded = {name.strip().casefold(): name for name in reversed(columns)}
@@ -255,13 +251,6 @@ def _where(path: Path, number: int) -> str:
     return f"{path}, {unit} {number}"
 
 
-def _typed(labels: list[Label]) -> list[Label]:
-    """Whole numbers if every label is one, else the strings as they are."""
-    if all(_INTEGER.fullmatch(str(label)) for label in labels):
-        return [int(label) for label in labels]
-    return labels
-
-
 def _starts_with_label(path: Path, encoding: str) -> bool:
     """Whether an unknown file is fastText; bytes that do not decode mean that it is not."""
     with open_lines(path, encoding) as lines:
@@ -271,100 +260,61 @@ def _starts_with_label(path: Path, encoding: str) -> bool:
             return False
 
 
-def _unknown_format(path: Path) -> DataError:
-    endings = ", ".join(sorted({*TABLES, *FASTTEXT, *PLAIN} - {""}))
-    extra = ""
-    if path.suffix.lower() == ".json":
-        extra = "; a file with one JSON object a line should end in .jsonl"
-    return DataError(f"{path}: unknown format; expected a file ending in {endings}{extra}")
-
-
-def _hint(path: Path) -> str:
-    """Spelling hint, only where the user may have meant a registry name."""
-    return "" if path.suffix or len(path.parts) > 1 else nearest(path.name, corpora())
-
-
-def read_entry(entry: Entry) -> Corpus:
-    """Fetch a registry entry and read it.
-
-    Raises
-    ------
-    DataError
-        If the entry holds no labelled texts.
-    """
+def _read_entry(entry: Entry) -> Corpus:
     if entry.reader is None:
         raise DataError(
             f"{entry.name!r} is not a labelled data set but: {entry.title}; "
             f"adasent.data.fetch({entry.name!r}) gives its file"
         )
-    return _READERS[entry.reader](entry, fetch(entry.name))
+    bodies = [path.read_bytes() for path in fetch(entry.name)]
+    for member in entry.members:
+        bodies = [tar_member(io.BytesIO(body), member) for body in bodies]
+    files = [_lines(body, entry.encoding) for body in bodies]
+    pairs, notes = _READERS[entry.reader](entry, files)
+    test = None
+    if entry.split == "official":  # the last file, of which every line is kept
+        test = np.arange(len(pairs) - len(files[-1]), len(pairs), dtype=np.int64)
+    digest = hashlib.sha256(b"".join(bodies)).hexdigest()
+    texts, labels = [text for text, _ in pairs], [label for _, label in pairs]
+    return Corpus(entry.name, texts, labels, digest, notes, test)
 
 
-def _read_lines(entry: Entry, paths: list[Path]) -> Corpus:
+def _lines(body: bytes, encoding: str) -> list[str]:
+    return body.decode(encoding).removesuffix("\n").split("\n") if body else []
+
+
+def _read_classes(entry: Entry, files: list[list[str]]) -> tuple[list[Pair], list[str]]:
     """One file a class, one text a line; blank lines are dropped."""
-    digest = hashlib.sha256()
-    texts: list[str] = []
-    labels: list[Label] = []
-    n_blank = 0
-    for file, path in zip(entry.files, paths, strict=True):
+    pairs: list[Pair] = []
+    for file, lines in zip(entry.files, files, strict=True):
         assert file.label is not None
-        raw = path.read_bytes()
-        digest.update(raw)
-        lines = _lines(raw, entry.encoding)
-        kept = [line for line in lines if line.strip()]
-        n_blank += len(lines) - len(kept)
-        texts += kept
-        labels += [file.label] * len(kept)
+        pairs += [(line, file.label) for line in lines if line.strip()]
+    n_blank = sum(map(len, files)) - len(pairs)
+    n_wordless = sum(_KEPT.search(text) is None for text, _ in pairs)
     notes = []
     if n_blank:
         notes.append(f"{counted(n_blank, 'blank line')} dropped")
-    n_wordless = sum(_KEPT.search(text) is None for text in texts)
     if n_wordless:
         notes.append(f"{counted(n_wordless, 'line')} without a word after cleaning, kept")
-    return Corpus(entry.name, texts, labels, digest.hexdigest(), notes)
+    return pairs, notes
 
 
-def _read_trec(entry: Entry, paths: list[Path]) -> Corpus:
-    """``COARSE:fine question`` lines; the coarse class is the label; the last file is the test."""
-    digest = hashlib.sha256()
-    texts: list[str] = []
-    labels: list[Label] = []
-    n_train = 0
-    for path in paths:
-        n_train = len(texts)
-        raw = path.read_bytes()
-        digest.update(raw)
-        for line in _lines(raw, entry.encoding):
-            kind, _, question = line.partition(" ")
-            texts.append(question)
-            labels.append(kind.partition(":")[0])
-    test = np.arange(n_train, len(texts), dtype=np.int64)
-    return Corpus(entry.name, texts, labels, digest.hexdigest(), test=test)
+def _read_trec(entry: Entry, files: list[list[str]]) -> tuple[list[Pair], list[str]]:
+    """``COARSE:fine question`` lines; the coarse class is the label."""
+    parts = [line.partition(" ") for lines in files for line in lines]
+    return [(question, kind.partition(":")[0]) for kind, _, question in parts], []
 
 
-def _read_rated(entry: Entry, paths: list[Path]) -> Corpus:
+def _read_rated(entry: Entry, files: list[list[str]]) -> tuple[list[Pair], list[str]]:
     """``id, mean rating, text`` between tabs; the sign is the label, a mean of 0 is dropped."""
-    raw = paths[0].read_bytes()
-    for member in entry.members:
-        raw = tar_member(io.BytesIO(raw), member)
-    texts: list[str] = []
-    labels: list[Label] = []
-    n_undecided = 0
-    for line in _lines(raw, entry.encoding):
-        _, rating, text = line.rstrip("\r").split("\t", 2)
-        mean = float(rating)
-        if mean == 0:
-            n_undecided += 1
-            continue
-        texts.append(text)
-        labels.append("positive" if mean > 0 else "negative")
-    notes = [f"{counted(n_undecided, 'undecided snippet')} (mean rating 0) dropped"]
-    return Corpus(entry.name, texts, labels, hashlib.sha256(raw).hexdigest(), notes)
+    rows = [line.rstrip("\r").split("\t", 2) for lines in files for line in lines]
+    pairs: list[Pair] = [
+        (text, "positive" if float(rating) > 0 else "negative")
+        for _, rating, text in rows
+        if float(rating) != 0
+    ]
+    n_undecided = len(rows) - len(pairs)
+    return pairs, [f"{counted(n_undecided, 'undecided snippet')} (mean rating 0) dropped"]
 
 
-def _lines(raw: bytes, encoding: str) -> list[str]:
-    lines = raw.decode(encoding).split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
-_READERS = {"lines": _read_lines, "trec": _read_trec, "rated": _read_rated}
+_READERS = {"lines": _read_classes, "trec": _read_trec, "rated": _read_rated}

@@ -14,30 +14,16 @@ from adasent.errors import ConfigError, nearest
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file: where it lies below a mirror or the cache, its digest, where to get it.
+    """One file: where it lies below a mirror or the cache, its digest, where to get it."""
 
-    Parameters
-    ----------
-    path
-        Relative path with forward slashes.
-    urls
-        Public addresses in the order they are tried; empty when there is none.
-    member
-        File name inside the tar archive at each address; None for the file itself.
-    package, version
-        Set when the file is a distribution fetched with pip.
-    label
-        Class of every line in the file, for sets that keep one file a class.
-    """
-
-    path: str
+    path: str  # relative, with forward slashes
     sha256: str
     size: int
-    urls: tuple[str, ...] = ()
-    member: str | None = None
-    package: str | None = None
+    urls: tuple[str, ...] = ()  # public addresses in the order they are tried
+    member: str | None = None  # name in the tar archive at each address; None: the file itself
+    package: str | None = None  # with a version: a distribution that is fetched with pip
     version: str | None = None
-    label: str | None = None
+    label: str | None = None  # class of every line, for sets that keep one file a class
 
     @property
     def name(self) -> str:
@@ -58,21 +44,7 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class Entry:
-    """One name of the registry.
-
-    Parameters
-    ----------
-    reader
-        Name of the reader that makes a corpus of it; None for what is not a corpus.
-    split
-        "cv" (cross-validation), "official" (a test part of its own) or None.
-    members
-        Names to follow through nested archives down to the text file; empty for plain files.
-    paper
-        None for sets the paper does not use.
-    remark
-        Why our count differs from the paper's; None where it does not.
-    """
+    """One name of the registry."""
 
     name: str
     title: str
@@ -80,12 +52,12 @@ class Entry:
     citation: str
     licence: str
     files: tuple[RemoteFile, ...]
-    reader: str | None = None
+    reader: str | None = None  # what makes a corpus of it; None for what is not a corpus
     encoding: str = "utf-8"
-    split: str | None = None
-    members: tuple[str, ...] = ()
-    paper: PaperRow | None = None
-    remark: str | None = None
+    split: str | None = None  # "cv" (cross-validation), "official" (its own test part) or None
+    members: tuple[str, ...] = ()  # names to follow through nested archives down to the text file
+    paper: PaperRow | None = None  # None for sets the paper does not use
+    remark: str | None = None  # why our count differs from the paper's
 
 
 def _tuples(table: dict[str, Any]) -> dict[str, Any]:
@@ -130,13 +102,7 @@ def find(name: str) -> Entry | None:
 
 
 def describe(name: str) -> Entry:
-    """The entry of that name, in any letter case.
-
-    Raises
-    ------
-    ConfigError
-        If there is none; the message has the nearest name.
-    """
+    """The entry of that name, in any letter case; an error has the nearest name."""
     entry = find(name)
     if entry is None:
         raise ConfigError(f"unknown data set {name!r}{nearest(name, registered())}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +40,7 @@ _SUFFIX = 3
 class SpanParser:
     """A trained parser; the same treebank gives the same parser.
 
-    Parameters
-    ----------
-    weights
-        (N_ROWS,) float32, what :meth:`fit` learnt: all there is to save.
+    Its weights, (N_ROWS,) float32, are all there is to save.
     """
 
     def __init__(self, weights: np.ndarray) -> None:
@@ -153,22 +150,15 @@ def _size(n_tokens: np.ndarray) -> np.ndarray:
 
 
 class _Example:
-    """A sentence to learn from: all gaps of all nodes in which there is a choice, end to end.
-
-    Attributes
-    ----------
-    features
-        (F, n) weight rows.
-    starts, winners
-        Where the gaps of each node begin among the n, and which of them splits it.
-    """
+    """A sentence to learn from: all gaps of all nodes in which there is a choice, end to end."""
 
     def __init__(self, tokens: Sequence[str], heights: np.ndarray) -> None:
         nodes = np.array([node for node in spans(heights) if node[2] - node[0] > 2])
         sizes = nodes[:, 2] - nodes[:, 0] - 1
         gaps = np.concatenate([np.arange(start, end - 1) for start, _, end in nodes])
         start, end = np.repeat(nodes[:, 0], sizes), np.repeat(nodes[:, 2], sizes)
-        self.features = _Sentence(tokens).features(gaps, start, end)
+        self.features = _Sentence(tokens).features(gaps, start, end)  # (F, n) weight rows
+        # Where the gaps of each node begin among the n, and which of them splits it.
         self.starts = np.cumsum(sizes) - sizes
         self.winners = self.starts + nodes[:, 1] - 1 - nodes[:, 0]
 
@@ -189,20 +179,13 @@ def _gradient(weights: np.ndarray, batch: Sequence[_Example]) -> np.ndarray:
     return np.bincount(features.ravel(), np.tile(slope / len(batch), n_features), N_ROWS)
 
 
-class Parses(NamedTuple):
-    """Trees of N texts."""
-
-    heights: list[np.ndarray]  # one whole number a token; see adasent.data.trees
-    n_found: int  # texts whose tree is the treebank's
-
-
 def parse_texts(
     texts: Sequence[str],
     tokenised: Sequence[Sequence[str]],
     parser: SpanParser,
     treebank: Treebank | None = None,
-) -> Parses:
-    """The tree of each text over its tokens.
+) -> list[np.ndarray]:
+    """The heights of the tree of each text over its tokens; see :mod:`adasent.data.trees`.
 
     Parameters
     ----------
@@ -212,12 +195,10 @@ def parse_texts(
         Where to look first; None parses all.
     """
     heights = []
-    n_found = 0
     for text, tokens in zip(texts, tokenised, strict=True):
         found = None if treebank is None else treebank.heights(text, tokens)
-        n_found += found is not None
         heights.append(parser(tokens) if found is None else found)
-    return Parses(heights, n_found)
+    return heights
 
 
 @cache

@@ -10,7 +10,6 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,12 +32,7 @@ def stratified_folds(labels: Sequence[Hashable], n_folds: int = 10, seed: int = 
 
     Warns once if a class has fewer examples than there are folds.
     """
-    sklearn = require("sklearn.model_selection", "train", "making folds")
-    codes = _codes(labels)
-    _check_folds(n_folds, int(np.bincount(codes).max(initial=0)), "examples in the largest class")
-    _warn_of_rare(labels, n_folds)
-    splitter = sklearn.StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return _folds(splitter, codes, None)
+    return _folds("StratifiedKFold", labels, None, n_folds, seed)
 
 
 def grouped_folds(
@@ -49,16 +43,7 @@ def grouped_folds(
     Texts are equal if they are after case folding and with runs of white space made one space.
     Warns once if a class has fewer examples than there are folds.
     """
-    sklearn = require("sklearn.model_selection", "train", "making folds")
-    codes, groups = _codes(labels), _groups(texts)
-    if len(codes) != len(groups):
-        raise DataError(f"expected a label for each text, got {len(codes)} and {len(groups)}")
-    _check_folds(n_folds, int(groups.max(initial=-1)) + 1, "different texts")
-    largest = int(np.bincount(codes).max(initial=0))
-    _check_folds(n_folds, largest, "examples in the largest class")
-    _warn_of_rare(labels, n_folds)
-    splitter = sklearn.StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return _folds(splitter, codes, groups)
+    return _folds("StratifiedGroupKFold", labels, _groups(texts, labels), n_folds, seed)
 
 
 def official_split(corpus: Corpus) -> Fold:
@@ -79,8 +64,6 @@ def held_out(
 
     Parameters
     ----------
-    labels
-        Class of each example.
     fraction
         Share to set aside, 0 <= fraction < 1; 0 sets nothing aside.
     texts
@@ -96,9 +79,7 @@ def held_out(
     if not 0 <= fraction < 1:
         raise ConfigError(f"expected a fraction in [0, 1), got {fraction!r}")
     codes = _codes(labels)
-    groups = np.arange(len(codes)) if texts is None else _groups(texts)
-    if len(codes) != len(groups):
-        raise DataError(f"expected a label for each text, got {len(codes)} and {len(groups)}")
+    groups = np.arange(len(codes)) if texts is None else _groups(texts, labels)
     room = _quota(np.bincount(codes), fraction)
     members: list[list[int]] = [[] for _ in range(int(groups.max(initial=-1)) + 1)]
     for position, group in enumerate(groups.tolist()):
@@ -134,24 +115,32 @@ def _codes(labels: Sequence[Hashable]) -> Indices:
     return np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.int64)
 
 
-def _groups(texts: Sequence[str]) -> Indices:
+def _groups(texts: Sequence[str], labels: Sequence[Hashable]) -> Indices:
     """Equal texts get equal numbers, in sorted order: what scikit-learn makes of string groups."""
+    if len(labels) != len(texts):
+        raise DataError(f"expected a label for each text, got {len(labels)} and {len(texts)}")
     keys = [" ".join(text.casefold().split()) for text in texts]
     number = {key: i for i, key in enumerate(sorted(set(keys)))}
     return np.array([number[key] for key in keys], dtype=np.int64)
 
 
-def _check_folds(n_folds: int, available: int, what: str) -> None:
+def _folds(
+    splitter: str, labels: Sequence[Hashable], groups: Indices | None, n_folds: int, seed: int
+) -> list[Fold]:
+    sklearn = require("sklearn.model_selection", "train", "making folds")
     if n_folds < 2:
         raise ConfigError(f"expected at least 2 folds, got {n_folds}")
-    if available < n_folds:
-        raise DataError(
-            f"cannot make {n_folds} folds: the data has only {available} {what}; use fewer folds"
-        )
-
-
-def _warn_of_rare(labels: Sequence[Hashable], n_folds: int) -> None:
-    rare = [label for label, n in Counter(labels).items() if n < n_folds]
+    sizes = Counter(labels)
+    limits = {"examples in the largest class": max(sizes.values(), default=0)}
+    if groups is not None:
+        limits = {"different texts": int(groups.max(initial=-1)) + 1} | limits
+    for what, available in limits.items():
+        if available < n_folds:
+            raise DataError(
+                f"cannot make {n_folds} folds: the data has only {available} {what}; "
+                "use fewer folds"
+            )
+    rare = [label for label, n in sizes.items() if n < n_folds]
     if rare:
         warnings.warn(
             f"{counted(len(rare), 'label')} with fewer than {n_folds} examples "
@@ -159,10 +148,8 @@ def _warn_of_rare(labels: Sequence[Hashable], n_folds: int) -> None:
             AdaSentWarning,
             stacklevel=3,
         )
-
-
-def _folds(splitter: Any, codes: Indices, groups: Indices | None) -> list[Fold]:
+    chosen = getattr(sklearn, splitter)(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # rare classes: told above, once
-        parts = list(splitter.split(np.zeros(len(codes)), codes, groups))
+        parts = list(chosen.split(np.zeros(len(labels)), _codes(labels), groups))
     return [Fold(i, train, test) for i, (train, test) in enumerate(parts)]

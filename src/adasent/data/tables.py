@@ -38,12 +38,8 @@ _SECOND_LABEL = re.compile(r"(?:^|[ \t])__label__")
 def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Iterator[str]]:
     """The decoded lines of a file, or of standard input for ``Path("-")``.
 
-    A line ends at "\\n" only and keeps it; a byte order mark is dropped.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened, or, while reading, for bytes that are not in the encoding.
+    A line ends at "\\n" only and keeps it; a byte order mark is dropped. DataError says that the
+    file cannot be opened, or, while reading, where it has bytes that are not in the encoding.
     """
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
@@ -180,8 +176,8 @@ def parquet_rows(path: Path, choose: Choose, encoding: str) -> Rows:
         raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
 
 
-def fasttext_rows(path: Path, encoding: str) -> Rows:
-    """fastText lines, ``__label__x some text``, as [text, label]."""
+def fasttext_rows(path: Path, choose: Choose, encoding: str) -> Rows:
+    """fastText lines, ``__label__x some text``, as [text, label]; there is nothing to choose."""
     with open_lines(path, encoding) as lines:
         for number, line in enumerate(lines, start=1):
             yield number, parse_fasttext(f"{path}, line {number}", bare(line))
@@ -207,7 +203,8 @@ TABLES: dict[str, Callable[[Path, Choose, str], Rows]] = {
     ".ndjson": jsonl_rows,
     ".parquet": parquet_rows,
     ".pq": parquet_rows,
+    ".ft": fasttext_rows,
+    ".fasttext": fasttext_rows,
 }
 UNTYPED = {".csv", ".tsv", ".tab"}
-FASTTEXT = {".ft", ".fasttext"}
 PLAIN = {".txt", ""}

@@ -45,28 +45,14 @@ _INSIDE_WORD = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree as its gaps.
+    """A tree as its gaps."""
 
-    Attributes
-    ----------
-    words
-        The n words, brackets and quotes unescaped; at least one.
-    depths
-        (n - 1,) depth of the lowest node over words i and i + 1; the root has depth 1.
-    """
-
-    words: tuple[str, ...]
-    depths: np.ndarray
+    words: tuple[str, ...]  # n, at least one; brackets and quotes unescaped
+    depths: np.ndarray  # (n - 1,) of the lowest node over words i and i + 1; the root has depth 1
 
 
 def read_trees(path: Path) -> list[Tree]:
-    """All trees of a UTF-8 file.
-
-    Raises
-    ------
-    DataError
-        If brackets do not match, naming the file and the line.
-    """
+    """All trees of a UTF-8 file; an error names the file and the line."""
     try:
         return list(parse_trees(path.read_text(encoding="utf-8")))
     except DataError as error:

@@ -100,7 +100,7 @@ class RivalClassifier(NeuralClassifier):
         if self.parser is None:
             name = tokenizer_name(get_tokenizer(self.tokenizer))
             self.parser_ = treebank_parser("words" if name == "custom" else name)
-        return parse_texts(texts, tokens, self.parser_, self.treebank).heights
+        return parse_texts(texts, tokens, self.parser_, self.treebank)
 
     # -- saving --------------------------------------------------------------------------------
 

@@ -14,12 +14,8 @@ from adasent.pyramid.weights import Pyramid, PyramidWeights
 class GatedComposition(nn.Module):
     """W_L, W_R, b_W, G_L, G_R, b_G, and the MLP of the gate when there is one.
 
-    Parameters
-    ----------
-    hidden_size
-        D.
-    gate_size
-        Hidden units of an MLP gate; None for the paper's softmax gate.
+    Parameters have the names of their :class:`PyramidWeights`. ``gate_size`` counts the hidden
+    units of an MLP gate; None is the paper's softmax gate.
     """
 
     def __init__(
@@ -51,16 +47,7 @@ class GatedComposition(nn.Module):
 
     def weights(self) -> PyramidWeights:
         """The weights as the pyramid functions take them."""
-        return PyramidWeights(
-            self.compose_left,
-            self.compose_right,
-            self.compose_bias,
-            self.gate_left,
-            self.gate_right,
-            self.gate_bias,
-            self.gate_out,
-            self.gate_out_bias,
-        )
+        return PyramidWeights(*(getattr(self, name) for name in PyramidWeights._fields))
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """First-level units of a batch (B, T, D) -> pooled levels (B, T, D)."""
@@ -71,13 +58,8 @@ class GatedComposition(nn.Module):
     def trace(self, words: Tensor, lengths: Tensor) -> Pyramid:
         """The same with every unit and gate kept, packed; lengths are on the CPU."""
         packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
-        return pyramid_packed(
-            packed,
-            self.weights(),
-            activation=self.activation,
-            pooling=self.pooling,
-            keep_units=True,
-        )
+        how = {"activation": self.activation, "pooling": self.pooling}
+        return pyramid_packed(packed, self.weights(), **how, keep_units=True)
 
 
 def _half_orthogonal(size: int) -> torch.Tensor:

@@ -24,32 +24,18 @@ WORDS, VECTORS, LEVELS, HIDDEN = range(4)
 
 
 class Noise(NamedTuple):
-    """The randomness of one training step of one model, as scalar tensors.
+    """The randomness of one training step of one model, as scalar tensors."""
 
-    Attributes
-    ----------
-    key
-        int64; decides every mask of the step.
-    vector_rate, hidden_rate
-        float64; dropout on word vectors, and before each layer of the classifier. None: no dropout.
-    """
-
-    key: Tensor
-    vector_rate: Tensor | None = None
-    hidden_rate: Tensor | None = None
+    key: Tensor  # int64; decides every mask of the step
+    vector_rate: Tensor | None = None  # float64, dropout on word vectors; None: no dropout
+    hidden_rate: Tensor | None = None  # likewise before each layer of the classifier
 
 
 def keyed_dropout(x: Tensor, key: Tensor, rate: Tensor | None, site: int) -> Tensor:
-    """Zero a share ``rate`` of the elements and scale the others by 1 / (1 - rate).
+    """Zero a share ``rate`` of the elements of x (B, T, d), scale the others by 1 / (1 - rate).
 
-    Parameters
-    ----------
-    x
-        (B, T, d). Under vmap, ``x``, ``key`` and ``rate`` may have a model axis each.
-    key, rate
-        As in :class:`Noise`; a rate of None returns ``x`` itself.
-    site
-        Number of the place in the network.
+    Key and rate are those of a :class:`Noise`; under vmap, they and ``x`` may have a model axis
+    each. A rate of None returns ``x`` itself.
     """
     if rate is None:
         return x
@@ -58,15 +44,7 @@ def keyed_dropout(x: Tensor, key: Tensor, rate: Tensor | None, site: int) -> Ten
 
 
 def keyed_choice(shape: torch.Size, key: Tensor, rate: Tensor, site: int) -> Tensor:
-    """True for a share ``rate`` of the places.
-
-    Parameters
-    ----------
-    shape
-        (K, B, T).
-    key, rate
-        (K,) one of each model.
-    """
+    """(K, B, T) True for a share of the places; key and rate are (K,), one of each model."""
     ones = key.new_ones((*shape, 1), dtype=torch.float32)
     return _dropout(ones, key, rate, site).squeeze(-1) == 0
 

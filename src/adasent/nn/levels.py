@@ -12,10 +12,7 @@ from adasent.nn.embedding import apply_linear
 class LevelGate(nn.Module):
     """w: scores every level; the beliefs gamma are the softmax of the scores over the levels.
 
-    Parameters
-    ----------
-    gate_size
-        Hidden units; None for a linear score, as in the paper.
+    ``gate_size`` counts hidden units; None makes a linear score, as in the paper.
     """
 
     def __init__(self, hidden_size: int, gate_size: int | None) -> None:
@@ -28,15 +25,7 @@ class LevelGate(nn.Module):
             )
 
     def forward(self, levels: Tensor, exists: Tensor) -> Tensor:
-        """Log beliefs (B, L); minus infinity where a sentence has no such level.
-
-        Parameters
-        ----------
-        levels
-            (B, L, D) pooled levels.
-        exists
-            (B, L) True for the levels a sentence has.
-        """
+        """Log beliefs (B, L) in pooled levels (B, L, D); -inf for those that do not exist."""
         # One matrix product over all levels of all sentences, also under vmap.
         scores = self.score(levels.flatten(0, 1)).view(exists.shape)
         return torch.log_softmax(scores.masked_fill(~exists, float("-inf")), dim=1)
@@ -64,23 +53,15 @@ class LevelClassifier(nn.Module):
 
 
 def _drop(features: Tensor, noise: Noise | None, site: int) -> Tensor:
-    return (
-        features if noise is None else keyed_dropout(features, noise.key, noise.hidden_rate, site)
-    )
+    if noise is None:
+        return features
+    return keyed_dropout(features, noise.key, noise.hidden_rate, site)
 
 
 def consensus(log_beliefs: Tensor, level_log_probs: Tensor) -> Tensor:
     """The mixture p(c), the sum over levels of belief x level prediction, in log space.
 
-    Parameters
-    ----------
-    log_beliefs
-        (B, L), minus infinity for levels a sentence does not have.
-    level_log_probs
-        (B, L, C).
-
-    Returns
-    -------
-    (B, C) log probabilities.
+    Log beliefs (B, L), minus infinity for levels a sentence does not have, and log probabilities
+    (B, L, C) give (B, C).
     """
     return torch.logsumexp(log_beliefs.unsqueeze(-1) + level_log_probs, dim=1)

@@ -65,7 +65,7 @@ def _share_mean(counts, d_pooled, ties, d_level, strip, n_strips):
 
 @compiled
 def pool_backward_strip(level, counts, pooled, d_pooled, maximum, ties, d_level, strip, n_strips):
-    """Fill the gradient at the units of a level from that at the pooled level."""
+    """Fill the gradient at the units of a level from that at the pooled level; ties share it."""
     if maximum is None:
         _share_mean(counts, d_pooled, ties, d_level, strip, n_strips)
     else:
@@ -131,11 +131,12 @@ def _through_unit(gradient, composed, gates, d_left, d_right, d_product, relu, g
 
 
 @compiled
-def _backward_strip(
-    below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped,
-    strip, n_strips,
+def backward_strip(
+    below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
+    d_bias, relu, grouped, strip, n_strips,
 ):  # fmt: skip
-    """Add what comes through the units above; fill that at their products and biases."""
+    """Fill the gradient at a level below, at its products, and add that at the biases."""
+    pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, strip, n_strips)
     size, n_scores = below.shape[1], gates.shape[1] // 3 * 2
     zero = below.dtype.type(0)
     bias, gate_bias = d_bias[strip, :size], d_bias[strip, size:]
@@ -172,18 +173,6 @@ def _backward_strip(
         unit_block += above
 
 
-@compiled
-def backward_one(
-    below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
-    d_bias, relu, grouped,
-):  # fmt: skip
-    """All texts as one strip."""
-    pool_backward_strip(below, counts, pooled, d_pooled, maximum, ties, d_below, 0, 1)
-    _backward_strip(
-        below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped, 0, 1
-    )  # fmt: skip
-
-
 @threaded
 def backward_threads(
     below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below, d_product,
@@ -191,33 +180,10 @@ def backward_threads(
 ):  # fmt: skip
     """All strips at once."""
     for strip in numba.prange(n_strips):
-        pool_backward_strip(
-            below, counts, pooled, d_pooled, maximum, ties, d_below, strip, n_strips
-        )
-        _backward_strip(
-            below, composed, gates, counts, d_above, d_below, d_product, d_bias, relu, grouped,
-            strip, n_strips,
+        backward_strip(
+            below, pooled, d_pooled, maximum, ties, composed, gates, counts, d_above, d_below,
+            d_product, d_bias, relu, grouped, strip, n_strips,
         )  # fmt: skip
-
-
-def pool_backward(
-    level: np.ndarray,
-    counts: np.ndarray,
-    pooled: np.ndarray,
-    d_pooled: np.ndarray,
-    ties: np.ndarray,
-    d_level: np.ndarray,
-    *,
-    maximum: bool,
-) -> None:
-    """Fill ``d_level`` with the gradient of the pooled level alone; equal maxima share it.
-
-    Parameters
-    ----------
-    ties
-        Scratch, (texts, D).
-    """
-    pool_backward_strip(level, counts, pooled, d_pooled, maximum or None, ties, d_level, 0, 1)
 
 
 def level_backward(
@@ -243,6 +209,8 @@ def level_backward(
     ----------
     pooled, d_pooled
         (texts, D) the level below pooled, and the gradient there.
+    ties
+        Scratch, (texts, D).
     d_above
         (units, D) the whole gradient at the units of the level.
     d_below
@@ -258,6 +226,6 @@ def level_backward(
         d_product, d_bias, relu or None, gates.shape[1] > 3 or None,
     )  # fmt: skip
     if n_strips == 1:
-        backward_one(*arguments)
+        backward_strip(*arguments, 0, 1)
     else:
         backward_threads(*arguments, n_strips)

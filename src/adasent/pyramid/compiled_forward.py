@@ -135,7 +135,7 @@ def _divide_by_units(pooled, counts, strip, n_strips):
 
 @compiled
 def pool_strip(level, counts, pooled, maximum, strip, n_strips):
-    """Pool the units of a level for the texts of a strip."""
+    """Fill ``pooled`` (texts, D) from the units of a level, for the texts of a strip."""
     block = 0
     for j in range(len(counts)):
         for i in range(strip, counts[j], n_strips):
@@ -181,16 +181,12 @@ def level_forward(
         (rows, D) units of the level below, and their product with the matrices.
     compose_bias, gate_bias
         (D,) and (2 N,).
-    counts
-        Rows of each block of the level below, int64.
     above, pooled
         Filled: (units, D), and (texts that reach the level, D).
     composed, gates
         Filled for the backward pass, (units, D) and (units, 3 N); None where they are not wanted.
     maximum
         Pool by maximum rather than mean.
-    n_strips
-        Threads.
     """
     # The compiled code checks no bounds.
     assert len(product) == len(below)
@@ -206,8 +202,3 @@ def level_forward(
         forward_strip(*arguments, 0, 1)
     else:
         forward_threads(*arguments, n_strips)
-
-
-def pool(level: np.ndarray, counts: np.ndarray, pooled: np.ndarray, *, maximum: bool) -> None:
-    """Fill ``pooled`` (texts, D) from the units of a level packed with ``counts``."""
-    pool_strip(level, counts, pooled, maximum or None, 0, 1)

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adasent.pyramid.compiled_backward import level_backward, pool_backward
-from adasent.pyramid.compiled_forward import level_forward, pool
+from adasent.pyramid.compiled_backward import level_backward, pool_backward_strip
+from adasent.pyramid.compiled_forward import level_forward, pool_strip
 from adasent.pyramid.layout import Layout
 from adasent.pyramid.weights import PyramidWeights, one_by_one
 
@@ -94,7 +94,7 @@ class _PyramidOnCpu(torch.autograd.Function):
         tape.pooled = torch.empty_like(tape.words[: layout.n_pooled])
         tape.levels = []
         first = tape.pooled[layout.pooled(0)].numpy()
-        pool(tape.words.numpy(), layout.counts, first, maximum=how.maximum)
+        pool_strip(tape.words.numpy(), layout.counts, first, how.maximum or None, 0, 1)
         climber = _Climber(layout, matrices, bias, how)
         units = tape.words
         for t in range(1, layout.n_levels):
@@ -191,15 +191,11 @@ class _Descent:
         layout = self.tape.layout
         top = layout.pooled(layout.n_levels - 1)
         gradient = self.d_units[(layout.n_levels - 1) % 2, : len(units)]
-        pool_backward(
-            units.numpy(),
-            layout.counts[layout.n_levels - 1 :],
-            self.tape.pooled[top].numpy(),
-            self.d_pooled[top].numpy(),
-            self.ties,
-            gradient.numpy(),
-            maximum=self.how.maximum,
-        )
+        pooled, d_pooled = self.tape.pooled[top].numpy(), self.d_pooled[top].numpy()
+        pool_backward_strip(
+            units.numpy(), layout.counts[layout.n_levels - 1 :], pooled, d_pooled,
+            self.how.maximum or None, self.ties, gradient.numpy(), 0, 1,
+        )  # fmt: skip
         return gradient
 
     def _down(self, below: Tensor, level: _Level, t: int, gradient: Tensor) -> Tensor:

@@ -33,27 +33,15 @@ SPLITS = 16
 
 @dataclass(frozen=True)
 class Tiling:
-    """How the work is cut; results agree to rounding.
+    """How the work is cut; results agree to rounding."""
 
-    Attributes
-    ----------
-    group
-        Sentences a program owns: few when there are fewer sentences than multiprocessors.
-    rows
-        Rows of a tile, a multiple of ``group``; Hopper's fast products need 64.
-    chunk
-        Rows of a weight matrix read at a time.
-    cells, tile
-        Cells and block size of the weight-gradient kernel.
-    """
-
-    group: int
-    rows: int = 64
-    chunk: int = 32
+    group: int  # sentences a program owns: few when they are fewer than multiprocessors
+    rows: int = 64  # of a tile, a multiple of ``group``; Hopper's fast products need 64
+    chunk: int = 32  # rows of a weight matrix read at a time
     warps: int = 8
     backward_warps: int = 8
     stages: int = 1
-    cells: int = 64
+    cells: int = 64  # of the weight-gradient kernel, as ``tile``, its block size
     tile: int = 128
     weight_warps: int = 8
     weight_stages: int = 3
@@ -200,16 +188,10 @@ class _Forward(Function):
     """
 
     @staticmethod
-    def forward(
-        words: Tensor,
-        lengths: Tensor,
-        matrices: Tensor,
-        biases: Tensor,
-        options: Options,
-    ) -> tuple[Tensor, ...]:
+    def forward(words: Tensor, *args: Any) -> tuple[Tensor, ...]:
         # Triton launches on the current device.
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call]
-            return _run_forward(words, lengths, matrices, biases, options)
+            return _run_forward(words, *args)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -432,14 +414,14 @@ def choose_tiling(words: Tensor, options: Options) -> Tiling:
     between a small and a large stack, never between two stacks on the same side of that limit.
     """
     size = _sizes(words.shape[-1], options.storage)[1]
+    small = {}
     if options.precision == "ieee" and options.storage == torch.float32:
         small = {"chunk": 16, "cells": 16, "tile": 64}  # no matrix units: operands sit in registers
-    else:
-        small = {}
+    warps = 4 if size < 64 else 8 if size < 256 else 16
     return Tiling(
         group=1 if words.shape[0] * words.shape[1] <= FEW_SENTENCES else 4,
-        warps=4 if size < 64 else 8 if size < 256 else 16,
-        backward_warps=4 if size < 64 else 8 if size < 256 else 16,
+        warps=warps,
+        backward_warps=warps,
         weight_warps=4 if size < 64 else 8,
         stages=1 if size < 256 else 2,
         **small,

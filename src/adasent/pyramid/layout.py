@@ -24,28 +24,18 @@ Ints = NDArray[np.int64]
 
 
 class Layout:
-    """Where everything about a batch of B texts lies.
+    """Where everything about B texts lies; ``lengths`` (B,) are 1 or more, longest first.
 
-    Parameters
-    ----------
-    lengths
-        (B,) words of each text, at least 1, longest first.
-    height
-        Levels of a pyramid at most; None for as many as words.
-
-    Attributes
-    ----------
-    counts
-        (T,) texts that have a word at each position, non-increasing.
-    starts
-        (T + 1,) first row of each position, and the number of words.
+    A pyramid has at most ``height`` levels; None: as many as words.
     """
 
     def __init__(self, lengths: Ints, height: int | None = None) -> None:
         self.lengths = lengths
         #: (B,) levels of each text.
         self.n_levels_of = lengths if height is None else np.minimum(lengths, height)
+        #: (T,) texts that have a word at each position, non-increasing.
         self.counts: Ints = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+        #: (T + 1,) first row of each position, and the number of words.
         self.starts = _bounds(self.counts)
 
     @property
@@ -155,10 +145,7 @@ def n_units(lengths: Ints, n_levels: Ints) -> Ints:
 def left_children(counts: Ints) -> Iterator[tuple[int, int]]:
     """Stretches of rows that have a right neighbour, in order: all but the end of some blocks.
 
-    Parameters
-    ----------
-    counts
-        Rows of each block of a level.
+    ``counts`` are the rows of each block of a level.
     """
     starts = np.cumsum(counts) - counts
     shrinks = np.flatnonzero(counts[1:] < counts[:-1])  # blocks whose last rows have none
@@ -170,16 +157,9 @@ def left_children(counts: Ints) -> Iterator[tuple[int, int]]:
 
 
 def batches(lengths: Ints, max_words: int) -> list[Ints]:
-    """Partition texts into batches of similar length.
+    """Partition texts into batches of similar length: index arrays, longest text first.
 
-    Parameters
-    ----------
-    max_words
-        Words of a batch, at most; a longer text makes a batch of its own.
-
-    Returns
-    -------
-    list of index arrays, each longest text first; every text occurs exactly once.
+    A batch has at most ``max_words`` words; a longer text makes a batch of its own.
     """
     order = np.argsort(-lengths, kind="stable")
     ends = np.cumsum(lengths[order])

@@ -72,13 +72,7 @@ def _sentence_of_row(counts: Tensor) -> Tensor:
 
 
 def _left_children(below: Tensor, counts: Tensor) -> Tensor:
-    """Rows of the level below that have a right neighbour, in order.
-
-    Parameters
-    ----------
-    counts
-        Rows of each position's block in the level below.
-    """
+    """Rows of the level below, in blocks of ``counts``, that have a right neighbour."""
     if counts[0] == counts[-1]:  # all sentences equally long: a view will do
         return below[: -int(counts[0])]
     starts = (torch.cumsum(counts, 0) - counts).tolist()

@@ -67,23 +67,12 @@ class Pyramid(NamedTuple):
 
     All three share the position-major layout of ``PackedSequence``: rows sorted by length,
     longest first. A sentence of T words has T levels, or as many as the height, so pooled levels
-    pack as words do.
-
-    Attributes
-    ----------
-    levels
-        Pooled level representations, one row for each level of each sentence.
-    units
-        For each level t the units h^t of the sentences that reach it, or None when not kept.
-        Level t packs with ``batch_sizes[t - 1:]``.
-    gates
-        For each level t >= 2 the local gates (units, 3, N), packed as ``units[t - 1]``, or None
-        when not kept.
+    pack as words do. Units and gates are None when they were not kept.
     """
 
-    levels: PackedSequence
-    units: list[Tensor] | None = None
-    gates: list[Tensor] | None = None
+    levels: PackedSequence  # pooled, one row for each level of each sentence
+    units: list[Tensor] | None = None  # of each level t, packed with ``batch_sizes[t - 1:]``
+    gates: list[Tensor] | None = None  # (units, 3, N) of each level t >= 2, as units
 
 
 def one_by_one(
@@ -95,10 +84,7 @@ def one_by_one(
 ) -> tuple[Tensor, int]:
     """A rule for ``vmap`` that runs one model after the other.
 
-    Parameters
-    ----------
-    fresh
-        Positions of arguments that every call needs its own of, and how to make it.
+    ``fresh`` has the positions of arguments that every call needs its own of, and their types.
     """
     models = []
     for k in range(n_models):

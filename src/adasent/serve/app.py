@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -47,24 +47,13 @@ class Stopping(Refused):
 
 
 class Service:
-    """The endpoints and what they share.
-
-    Parameters
-    ----------
-    name
-        What the page calls the model.
-
-    Attributes
-    ----------
-    stopping
-        Set when no more requests will be accepted.
-    """
+    """The endpoints and what they share; the page calls the model by the name."""
 
     def __init__(self, predictor: Predictor, name: str, limits: Limits) -> None:
         self.predictor = predictor
         self.name = name
         self.limits = limits
-        self.stopping = False
+        self.stopping = False  # True once no more requests are accepted
         self.gate = Gate(limits)
         self.metrics = Metrics(pending=lambda: self.gate.n_requests)
         self.batcher = Batcher(self.metrics.batch)
@@ -140,9 +129,8 @@ def create_app(predictor: Predictor, name: str = "model", limits: Limits | None 
     app.state.service = service
     _add_api(app, service)
     _add_pages(app)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _failure)
+    for kind in (Refused, HTTPException, Exception):
+        app.add_exception_handler(kind, _problem)
     app.add_middleware(Instrument, metrics=service.metrics, stopping=lambda: service.stopping)
     return app
 
@@ -152,12 +140,13 @@ def _add_api(app: FastAPI, service: Service) -> None:
         ("/v1/predict", service.predict, service.predict_body, schemas.Predictions),
         ("/v1/explain", service.explain, service.explain_body, schemas.Explanations),
     ):
+        content = {"application/json": {"schema": body.model_json_schema()}}
         app.add_api_route(
             path,
             endpoint,
             methods=["POST"],
             responses={200: {"model": answer, "description": answer.__doc__}, **_PROBLEMS},
-            openapi_extra={"requestBody": _body(body)},
+            openapi_extra={"requestBody": {"required": True, "content": content}},
         )
     app.add_api_route("/v1/model", service.model, response_description="The model.")
     app.add_api_route(
@@ -172,20 +161,15 @@ def _add_api(app: FastAPI, service: Service) -> None:
     )
 
 
-def _body(schema: type[BaseModel]) -> dict[str, Any]:
-    content = {"application/json": {"schema": schema.model_json_schema()}}
-    return {"required": True, "content": content}
-
-
 def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
         return FileResponse(STATIC / "index.html")
 
+    @app.get("/docs", include_in_schema=False)
     async def docs() -> FileResponse:
         return FileResponse(STATIC / "docs.html")
 
-    app.add_api_route("/", page, include_in_schema=False)
-    app.add_api_route("/docs", docs, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
 
 
@@ -204,19 +188,14 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, list[Any]
         gone.cancel()
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    after = error.retry_after
-    headers = {} if after is None else {"Retry-After": str(after)}
-    return JSONResponse({"error": error.reason}, error.status, headers)
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    reason = f"{request.method} {request.url.path}: {error.detail}"
-    return JSONResponse({"error": reason}, error.status_code, error.headers)
-
-
-async def _failure(request: Request, error: Exception) -> Response:
-    # The server logs the traceback.
-    return JSONResponse({"error": f"internal error: {type(error).__name__}"}, 500)
+async def _problem(request: Request, error: Exception) -> Response:
+    """One line on what went wrong; the server logs the traceback of what nobody foresaw."""
+    status, reason = 500, f"internal error: {type(error).__name__}"
+    headers: Mapping[str, str] | None = None
+    if isinstance(error, Refused):
+        status, reason = error.status, error.reason
+        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
+    elif isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+        reason = f"{request.method} {request.url.path}: {error.detail}"
+    return JSONResponse({"error": reason}, status, headers)

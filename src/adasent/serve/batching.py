@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -32,13 +33,6 @@ class Work(Protocol):
         """A result for each prepared text."""
 
 
-class Observer(Protocol):
-    """Told of each batch, in the thread of the event loop."""
-
-    def __call__(self, n_texts: int, seconds: float) -> None:
-        """Texts of the batch, and how long it took."""
-
-
 class Batcher:
     """Does the work of requests in two threads.
 
@@ -46,11 +40,15 @@ class Batcher:
 
     Parameters
     ----------
+    observe
+        Told of each batch, in the event loop: its number of texts, and how many seconds it took.
     batch_cost
         Cost at which a batch is closed.
     """
 
-    def __init__(self, observe: Observer | None = None, batch_cost: int = BATCH_COST) -> None:
+    def __init__(
+        self, observe: Callable[[int, float], None] | None = None, batch_cost: int = BATCH_COST
+    ) -> None:
         self._observe = observe
         self._jobs: set[_Job] = set()
         self._given_up: Exception | None = None
@@ -71,19 +69,17 @@ class Batcher:
     async def run(self, work: Work, texts: Sequence[str]) -> list[Any]:
         """The result of the work for each text; cancelling it drops what is not yet computed.
 
-        Raises
-        ------
-        Exception
-            What the work raised for one of the texts, or what :meth:`abandon` was given.
+        Raises what the work raised for one of the texts, or what :meth:`abandon` was given.
         """
         if self._given_up is not None:  # it was accepted before, but its body came too late
             raise self._given_up
         job = _Job(self._loop.create_future(), len(texts))
         self._jobs.add(job)
         job.done.add_done_callback(lambda _: self._jobs.discard(job))
-        self._lanes[0].put(job, [_Item(job, i, work, text) for i, text in enumerate(texts)])
+        items = [_Item(job, work, text) for text in texts]
+        self._lanes[0].put(job, items)
         await job.done
-        return job.results
+        return [item.outcome for item in items]
 
     def abandon(self, error: Exception) -> None:
         """Give up what is not computed yet: everyone who waits, or still comes, gets the error."""
@@ -99,13 +95,13 @@ class Batcher:
         for lane in self._lanes:
             await asyncio.to_thread(lane.join)
 
-    def _deliver(self, batch: Sequence[_Item], outcomes: Sequence[Any], seconds: float) -> None:
+    def _deliver(self, batch: Sequence[_Item], seconds: float) -> None:
         """Hand over from a worker to the event loop, once a batch."""
-        self._loop.call_soon_threadsafe(self._settle, batch, outcomes, seconds)
+        self._loop.call_soon_threadsafe(self._settle, batch, seconds)
 
-    def _settle(self, batch: Sequence[_Item], outcomes: Sequence[Any], seconds: float) -> None:
-        for item, outcome in zip(batch, outcomes, strict=True):
-            item.job.settle(item.index, outcome)
+    def _settle(self, batch: Sequence[_Item], seconds: float) -> None:
+        for item in batch:
+            item.job.settle(item.outcome)
         if self._observe is not None:
             self._observe(len(batch), seconds)
 
@@ -115,14 +111,12 @@ class _Job:
 
     def __init__(self, done: asyncio.Future[None], n_texts: int) -> None:
         self.done = done
-        self.results: list[Any] = [None] * n_texts
         self._n_left = n_texts
 
-    def settle(self, index: int, outcome: Any) -> None:
+    def settle(self, outcome: Any) -> None:
         if isinstance(outcome, Exception):
             self.fail(outcome)
             return
-        self.results[index] = outcome
         self._n_left -= 1
         if not self._n_left and not self.done.done():
             self.done.set_result(None)
@@ -132,16 +126,16 @@ class _Job:
             self.done.set_exception(error)
 
 
+@dataclass(eq=False)
 class _Item:
     """A text of a job, on its way."""
 
-    def __init__(self, job: _Job, index: int, work: Work, text: str) -> None:
-        self.job = job
-        self.index = index
-        self.work = work
-        self.text = text
-        self.prepared: Any = None
-        self.cost = 0  # not known until prepared
+    job: _Job
+    work: Work
+    text: str
+    prepared: Any = None
+    cost: int = 0  # not known until prepared
+    outcome: Any = None  # a result or an exception, at the end of the way
 
     def prepare(self) -> None:
         if not self.cost:
@@ -156,7 +150,7 @@ class _Lane(Thread):
     def __init__(
         self,
         name: str,
-        deliver: Callable[[Sequence[_Item], Sequence[Any], float], None],
+        deliver: Callable[[Sequence[_Item], float], None],
         batch_cost: int,
         slow: _Lane | None = None,
     ) -> None:
@@ -186,16 +180,14 @@ class _Lane(Thread):
                 if self._closed:
                     return
             start = time.perf_counter()
-            batch, outcomes = self._gather()
-            outcomes += _compute(batch[len(outcomes) :])
+            batch = self._gather()
+            _compute(batch)
             if batch:
-                self._deliver(batch, outcomes, time.perf_counter() - start)
+                self._deliver(batch, time.perf_counter() - start)
 
-    def _gather(self) -> tuple[list[_Item], list[Any]]:
-        """Texts for a batch; those that could not be prepared come first, with their errors."""
+    def _gather(self) -> list[_Item]:
+        """Texts for a batch; those that could not be prepared have their outcome already."""
         batch: list[_Item] = []
-        failed: list[_Item] = []
-        errors: list[Any] = []
         cost = 0
         while cost < self._batch_cost and (item := self._next()) is not None:
             if item.job.done.done():  # the client is gone, or another text failed
@@ -203,30 +195,27 @@ class _Lane(Thread):
             try:
                 item.prepare()
             except Exception as error:  # whatever it is, the one who asked is told
-                failed.append(item)
-                errors.append(error)
-                cost += len(item.text)
-                continue
+                item.outcome = error
             if self._slow is not None and item.cost > self._batch_cost:
                 self._slow.put(item.job, [item])
                 cost += len(item.text)
-                continue
-            batch.append(item)
-            cost += item.cost
-        return failed + batch, errors
+            else:
+                batch.append(item)
+                cost += item.cost or len(item.text)
+        return batch
 
     def _next(self) -> _Item | None:
         with self._changed:
             return self._queue.pop() if self._queue else None
 
 
-def _compute(batch: Sequence[_Item]) -> list[Any]:
-    """A result or an exception for each text."""
-    outcomes: dict[_Item, Any] = {}
-    for work in dict.fromkeys(item.work for item in batch):
-        items = [item for item in batch if item.work is work]
-        outcomes.update(zip(items, _attempt(work, items), strict=True))
-    return [outcomes[item] for item in batch]
+def _compute(batch: Sequence[_Item]) -> None:
+    """Give each prepared text its outcome."""
+    prepared = [item for item in batch if item.outcome is None]
+    for work in dict.fromkeys(item.work for item in prepared):
+        items = [item for item in prepared if item.work is work]
+        for item, outcome in zip(items, _attempt(work, items), strict=True):
+            item.outcome = outcome
 
 
 def _attempt(work: Work, items: Sequence[_Item]) -> Sequence[Any]:
@@ -243,27 +232,21 @@ class FairQueue(Generic[Queued]):
     """First come, first served, but one item a turn: who has more goes to the end again."""
 
     def __init__(self) -> None:
-        self._turns: deque[Hashable] = deque()
-        self._items: dict[Hashable, deque[Queued]] = {}
+        self._waiting: OrderedDict[Hashable, deque[Queued]] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._turns)
+        return bool(self._waiting)
 
     def put(self, owner: Hashable, items: Iterable[Queued]) -> None:
         """Add items; an owner that waits already keeps its turn."""
-        waiting = self._items.get(owner)
-        if waiting is None:
-            waiting = self._items[owner] = deque()
-            self._turns.append(owner)
-        waiting.extend(items)
+        self._waiting.setdefault(owner, deque()).extend(items)
 
     def pop(self) -> Queued:
         """The next item; raises IndexError if there is none."""
-        owner = self._turns.popleft()
-        waiting = self._items[owner]
-        item = waiting.popleft()
-        if waiting:
-            self._turns.append(owner)
-        else:
-            del self._items[owner]
+        if not self:
+            raise IndexError("nothing waits")
+        owner, items = self._waiting.popitem(last=False)
+        item = items.popleft()
+        if items:
+            self._waiting[owner] = items
         return item

@@ -22,12 +22,7 @@ _EXPECTED = 'expected {"texts": ["...", ...]}'
 class Refused(Exception):
     """A request that is answered with an error status and one line saying why.
 
-    Parameters
-    ----------
-    status
-        HTTP status.
-    retry_after
-        Seconds after which the same request may succeed; None if it will not.
+    After ``retry_after`` seconds the same request may succeed; None if it will not.
     """
 
     def __init__(self, status: int, reason: str, retry_after: int | None = None) -> None:
@@ -39,32 +34,16 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on requests; whatever is over them is refused with a reason.
+    """Bounds on requests; whatever is over them is refused with a reason."""
 
-    Attributes
-    ----------
-    max_texts, max_explained
-        Texts of a request, to predict and to explain.
-    max_chars
-        Characters of a text.
-    max_explained_words
-        Words of a text to explain: an explanation of T words holds T^3 / 6 weights.
-    max_body_bytes
-        Bytes of a request.
-    max_pending, max_pending_bytes
-        Requests that are not answered yet, and the bytes of their bodies.
-    body_seconds
-        Time in which a body must have arrived.
-    """
-
-    max_texts: int = 1000
-    max_explained: int = 16
-    max_chars: int = 20_000
-    max_explained_words: int = 100
+    max_texts: int = 1000  # of a request to predict
+    max_explained: int = 16  # texts of a request to explain
+    max_chars: int = 20_000  # of a text
+    max_explained_words: int = 100  # of a text: T words take T^3 / 6 weights to explain
     max_body_bytes: int = 2**20
-    max_pending: int = 1000
-    max_pending_bytes: int = 32 * 2**20
-    body_seconds: int = 10
+    max_pending: int = 1000  # requests that are not answered yet
+    max_pending_bytes: int = 32 * 2**20  # of the bodies of those
+    body_seconds: int = 10  # in which a body must have arrived
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -72,18 +51,12 @@ class Limits:
 
 
 class Gate:
-    """Counts what is unanswered, and refuses what would be too much.
-
-    Attributes
-    ----------
-    n_requests, n_bytes
-        Unanswered requests, and bytes of their bodies read so far.
-    """
+    """Counts what is unanswered, and refuses what would be too much."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.n_requests = 0
-        self.n_bytes = 0
+        self.n_bytes = 0  # of their bodies, read so far
 
     @contextmanager
     def admit(self) -> Iterator[Admission]:
@@ -128,13 +101,7 @@ def texts_model(max_texts: int, max_chars: int) -> type[BaseModel]:
 async def read_texts(
     request: Request, schema: type[BaseModel], limits: Limits, admission: Admission
 ) -> list[str]:
-    """The texts of a request.
-
-    Raises
-    ------
-    Refused
-        If the body is too large, too slow, not JSON, or not what the schema says.
-    """
+    """The texts of a request; refused if too large, too slow, not JSON, or not of the schema."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         # Also keeps pages of other sites from using the service: browsers ask before such requests.
@@ -146,7 +113,7 @@ async def read_texts(
         raise Refused(408, f"the body did not arrive in {limits.body_seconds} seconds") from None
     except ClientDisconnect:
         raise Refused(400, "the body ended early") from None
-    return parse_texts(body, schema)
+    return _parse(body, schema)
 
 
 async def _read(request: Request, limits: Limits, admission: Admission) -> bytes:
@@ -172,8 +139,7 @@ async def _read(request: Request, limits: Limits, admission: Admission) -> bytes
     return b"".join(parts)
 
 
-def parse_texts(body: bytes, schema: type[BaseModel]) -> list[str]:
-    """The texts of a body."""
+def _parse(body: bytes, schema: type[BaseModel]) -> list[str]:
     if not body.strip():
         raise Refused(400, f"the body is empty; {_EXPECTED}")
     try:

@@ -36,26 +36,21 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 class Metrics:
     """All that one application counts; two of them in a process do not mix.
 
-    Parameters
-    ----------
-    pending
-        Looks up the number of unanswered requests.
+    ``pending`` looks up the number of unanswered requests.
     """
 
     def __init__(self, pending: Callable[[], float]) -> None:
         own = self._registry = _Registry()
+        labels = ("path", "method", "status")
         self.requests = Counter(
-            "adasent_requests_total",
-            "Answered requests.",
-            ("path", "method", "status"),
-            registry=own,
+            "adasent_requests_total", "Answered requests.", labels, registry=own
         )
         self.seconds = Histogram(
             "adasent_request_seconds",
             "Time to the answer.",
             ("path",),
-            buckets=_SECONDS,
             registry=own,
+            buckets=_SECONDS,
         )
         self.texts = Counter("adasent_texts_total", "Texts computed.", ("path",), registry=own)
         self.batch_texts = Histogram(
@@ -89,10 +84,7 @@ class _Registry(CollectorRegistry):
 class Instrument:
     """ASGI middleware that counts and times requests, and adds the headers that all answers have.
 
-    Parameters
-    ----------
-    stopping
-        Whether connections are to be closed after the answer.
+    Connections are closed after the answer while ``stopping`` says so.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Callable[[], bool]) -> None:

@@ -55,14 +55,9 @@ def serve(
     limits: Limits | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a model until interrupted.
+    """Serve a model until interrupted; port 0 takes one that is free.
 
-    Parameters
-    ----------
-    port
-        0 takes one that is free.
-    ready
-        Called with the address once connections are accepted.
+    ``ready`` is called with the address once connections are accepted.
     """
     with listen(host, port) as listening, blas_threads(1):
         # One thread a product: the lanes and the event loop share the cores.

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,6 @@ from adasent.text.tokenize import run_tokenizer
 EXPLAIN_COST = 3
 
 
-class PreparedText(NamedTuple):
-    """A text to predict."""
-
-    ids: Ints
-    n_words: int  # before the cut at max_words
-
-
 class Predict:
     """Makes the prediction of a text, as a JSON value."""
 
@@ -35,36 +28,30 @@ class Predict:
         self.predictor = predictor
         self.classes = predictor.classes_.tolist()
 
-    def prepare(self, text: str) -> tuple[PreparedText, int]:
-        """Ids, and the words squared."""
+    def prepare(self, text: str) -> tuple[tuple[Ints, int], int]:
+        """Ids and the number of words before the cut at max_words, and the words squared."""
         encoder = self.predictor.encoder
         tokens = run_tokenizer(encoder.tokenizer, text)
         ids = encoder.vocabulary.encode(tokens[: encoder.max_words])
-        return PreparedText(ids, len(tokens)), len(ids) ** 2
+        return (ids, len(tokens)), len(ids) ** 2
 
-    def run(self, prepared: Sequence[PreparedText]) -> list[dict[str, Any]]:
+    def run(self, prepared: Sequence[tuple[Ints, int]]) -> list[dict[str, Any]]:
         """Label and probabilities of each text, and what was adapted in it."""
-        probabilities = self.predictor.network.probabilities([text.ids for text in prepared])
+        probabilities = self.predictor.network.probabilities([ids for ids, _ in prepared])
         best = probabilities.argmax(axis=1).tolist()
         return [
             {
                 "label": self.classes[i],
                 "probabilities": row,
-                "n_words": text.n_words,
-                "truncated": text.n_words > len(text.ids),
+                "n_words": n_words,
+                "truncated": n_words > len(ids),
             }
-            for text, i, row in zip(prepared, best, probabilities.tolist(), strict=True)
+            for (ids, n_words), i, row in zip(prepared, best, probabilities.tolist(), strict=True)
         ]
 
 
 class Explain:
-    """Makes the explanation of a text, written as JSON.
-
-    Parameters
-    ----------
-    max_words
-        Longer texts are refused.
-    """
+    """Makes the explanation of a text, written as JSON; refuses texts of more than max_words."""
 
     def __init__(self, predictor: Predictor, max_words: int) -> None:
         self.predictor = predictor

@@ -8,18 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from adasent.nn import (
-    GatedComposition,
-    LevelClassifier,
-    LevelGate,
-    Noise,
-    Projection,
-    consensus,
-    keyed_dropout,
-)
-from adasent.nn.dropout import VECTORS
+from adasent.nn import GatedComposition, LevelClassifier, LevelGate, Noise, Projection, consensus
 from adasent.pyramid.weights import Pyramid
-from adasent.systems.base import System, exists
+from adasent.systems.base import System, drop_words, exists
 from adasent.systems.config import AdaSentConfig
 from adasent.systems.gradient_flow import gradient_flow
 
@@ -41,33 +32,23 @@ class AdaSent(System):
 
     def __init__(self, config: AdaSentConfig) -> None:
         super().__init__(config)
-        self.projection = Projection(config.vector_size, config.hidden_size)
+        size = config.hidden_size
+        self.projection = Projection(config.vector_size, size)
         self.composition = GatedComposition(
-            config.hidden_size,
+            size,
             activation=config.activation,
             pooling=config.pooling,
             gate_size=config.gate_size if config.local_gate == "mlp" else None,
             copy_bias=config.copy_bias,
         )
-        self.level_norm = nn.LayerNorm(config.hidden_size) if config.level_norm else None
-        self.level_gate = LevelGate(
-            config.hidden_size, config.gate_size if config.level_gate == "mlp" else None
-        )
-        self.classifier = LevelClassifier(
-            config.hidden_size, config.classifier_size, config.n_classes
-        )
+        self.level_norm = nn.LayerNorm(size) if config.level_norm else None
+        self.level_gate = LevelGate(size, config.gate_size if config.level_gate == "mlp" else None)
+        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
 
     def forward(self, ids: Tensor, lengths: Tensor, *, keep_units: bool = False) -> AdaSentOutput:
-        """Classify a padded batch.
+        """Classify a padded batch: (B, T) ids, (B,) lengths of at least 1.
 
-        Parameters
-        ----------
-        ids
-            (B, T) word ids.
-        lengths
-            (B,) words of each sentence, at least 1.
-        keep_units
-            Keep every unit and gate of the pyramids, for explanations and gradient flow.
+        ``keep_units`` keeps every unit and gate of the pyramids, for gradient flow and tests.
         """
         return self.classify(self.embedding(ids), lengths, keep_units=keep_units)
 
@@ -80,14 +61,13 @@ class AdaSent(System):
         keep_units: bool = False,
     ) -> AdaSentOutput:
         """The same from word vectors (B, T, d) on: a contextual encoder may provide them."""
-        if noise is not None:
-            vectors = keyed_dropout(vectors, noise.key, noise.vector_rate, VECTORS)
-        words = self.projection(vectors)  # (B, T, D)
-        n_words = words.shape[1]
+        words = self.projection(drop_words(vectors, noise))  # (B, T, D)
         pyramid = None
         if keep_units:
             pyramid = self.composition.trace(words, lengths)
-            levels, _ = pad_packed_sequence(pyramid.levels, batch_first=True, total_length=n_words)
+            levels, _ = pad_packed_sequence(
+                pyramid.levels, batch_first=True, total_length=words.shape[1]
+            )
         else:
             levels = self.composition(words, lengths)  # (B, L, D)
         if self.level_norm is not None:

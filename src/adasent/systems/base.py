@@ -34,13 +34,9 @@ class System(nn.Module):
     ``classify`` must give a sentence the same result whatever its neighbours and its padding, and
     use tensor operations only, of shapes that do not depend on values: the training loop maps it
     over the weights of several models.
-
-    Attributes
-    ----------
-    config_type
-        The dataclass that fixes the network's shape; each subclass names its own.
     """
 
+    #: The dataclass that fixes the network's shape; each subclass names its own.
     config_type: ClassVar[type[SystemConfig]]
 
     def __init__(self, config: SystemConfig) -> None:
@@ -74,6 +70,23 @@ class System(nn.Module):
         return {}
 
 
+class SentenceSystem(System):
+    """A system that makes one vector of a sentence and classifies it."""
+
+    classifier: LevelClassifier
+
+    def classify(
+        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
+    ) -> SystemOutput:
+        """Drop words, make sentences of them, classify."""
+        sentences = self.sentences(take_words(vectors, lengths, noise), lengths)
+        return SystemOutput(classify_sentences(self.classifier, sentences, noise))
+
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, d) words, zeros beyond each sentence -> (B, D)."""
+        raise NotImplementedError
+
+
 def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
     """(B,) negative log-likelihood of target distributions (B, C)."""
     # A class of probability 0 adds nothing, also where its log probability is -inf.
@@ -86,11 +99,16 @@ def exists(vectors: Tensor, lengths: Tensor) -> Tensor:
     return positions < lengths.to(vectors.device)[:, None]
 
 
+def drop_words(vectors: Tensor, noise: Noise | None) -> Tensor:
+    """Word vectors (B, T, d) under dropout while training."""
+    if noise is None:
+        return vectors
+    return keyed_dropout(vectors, noise.key, noise.vector_rate, VECTORS)
+
+
 def take_words(vectors: Tensor, lengths: Tensor, noise: Noise | None) -> Tensor:
     """Word vectors under dropout while training, and zeros beyond each sentence."""
-    if noise is not None:
-        vectors = keyed_dropout(vectors, noise.key, noise.vector_rate, VECTORS)
-    return vectors.masked_fill(~exists(vectors, lengths)[:, :, None], 0.0)
+    return drop_words(vectors, noise).masked_fill(~exists(vectors, lengths)[:, :, None], 0.0)
 
 
 def pool_words(words: Tensor, lengths: Tensor, pooling: str) -> Tensor:

@@ -6,40 +6,23 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from adasent.checks import check_choice, check_range
-from adasent.nn import LevelClassifier, Noise
-from adasent.systems.base import (
-    System,
-    SystemConfig,
-    SystemOutput,
-    classify_sentences,
-    pool_words,
-    take_words,
-)
+from adasent.checks import check_choice
+from adasent.nn import LevelClassifier
+from adasent.systems.base import SentenceSystem, pool_words
+from adasent.systems.config import SystemConfig, checked, whole
 
 
 @dataclass(frozen=True)
 class CBowConfig(SystemConfig):
-    """Shape of a cBoW network.
+    """Shape of a cBoW network."""
 
-    Attributes
-    ----------
-    pooling
-        ``mean`` or ``max`` over the words.
-    classifier_size
-        Hidden units of the classifier; 0 makes it linear.
-    """
-
-    pooling: str = "mean"
-    classifier_size: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("pooling", self.pooling, ("mean", "max"))
-        check_range("classifier_size", self.classifier_size, 0, 4096, whole=True)
+    #: Over the words.
+    pooling: str = checked("mean", check_choice, ("mean", "max"))
+    #: Hidden units of the classifier; 0 makes it linear.
+    classifier_size: int = whole(100, 0, 4096)
 
 
-class CBow(System):
+class CBow(SentenceSystem):
     """The paper's equations (average) and (max)."""
 
     config_type = CBowConfig
@@ -51,9 +34,6 @@ class CBow(System):
             config.vector_size, config.classifier_size, config.n_classes
         )
 
-    def classify(
-        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> SystemOutput:
-        """Pool, then classify."""
-        sentences = pool_words(take_words(vectors, lengths, noise), lengths, self.config.pooling)
-        return SystemOutput(classify_sentences(self.classifier, sentences, noise))
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Pooled words."""
+        return pool_words(words, lengths, self.config.pooling)

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from adasent.checks import check_flag, check_range
-from adasent.nn import Noise, keyed_dropout
+from adasent.nn import Noise, apply_linear, keyed_dropout
 from adasent.nn.dropout import HIDDEN
-from adasent.nn.embedding import apply_linear
-from adasent.systems.base import System, SystemConfig, SystemOutput, take_words
+from adasent.systems.base import System, SystemOutput, take_words
+from adasent.systems.config import SystemConfig, checked, whole
 
 
 @dataclass(frozen=True)
@@ -23,24 +23,17 @@ class CnnConfig(SystemConfig):
     """Shape of a CNN.
 
     Rand, static and non-static differ in the vectors and in ``fine_tune``, not here.
-
-    Attributes
-    ----------
-    windows
-        Words a filter sees.
-    n_maps
-        Filters of each window.
-    max_norm
-        Largest Euclidean norm of the weights of a class; 0 sets no limit.
-    multichannel
-        A word's vector is given twice, side by side: the first half is tuned, the second stays.
-        Filters apply to both and their results are added.
     """
 
+    #: Words a filter sees.
     windows: tuple[int, ...] = (3, 4, 5)
-    n_maps: int = 100
-    max_norm: float = 3.0
-    multichannel: bool = False
+    #: Filters of each window.
+    n_maps: int = whole(100, 1, 4096)
+    #: Largest Euclidean norm of the weights of a class; 0 sets no limit.
+    max_norm: float = checked(3.0, check_range, 0)
+    #: A word's vector is given twice, side by side: the first half is tuned, the second stays.
+    #: Filters apply to both and their results are added.
+    multichannel: bool = checked(False, check_flag)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,9 +41,6 @@ class CnnConfig(SystemConfig):
         check_range("windows, how many,", len(self.windows), 1, 100)
         for window in self.windows:
             check_range("windows", window, 1, 100, whole=True)
-        check_range("n_maps", self.n_maps, 1, 4096, whole=True)
-        check_range("max_norm", self.max_norm, 0)
-        check_flag("multichannel", self.multichannel)
         if self.multichannel:
             check_range("half the vector_size", self.vector_size / 2, 1, whole=True)
 

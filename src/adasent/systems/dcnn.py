@@ -9,37 +9,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from adasent.checks import check_range
-from adasent.nn import LevelClassifier, Noise
-from adasent.systems.base import (
-    System,
-    SystemConfig,
-    SystemOutput,
-    classify_sentences,
-    take_words,
-)
+from adasent.nn import LevelClassifier, apply_linear
+from adasent.systems.base import SentenceSystem
+from adasent.systems.config import SystemConfig, whole
 
 
 @dataclass(frozen=True)
 class DcnnConfig(SystemConfig):
-    """Shape of a DCNN.
+    """Shape of a DCNN."""
 
-    Attributes
-    ----------
-    row_size
-        Rows of the sentence matrix: dimensions the word vectors are mapped to, so that they can
-        be folded once a layer.
-    widths
-        Words a filter sees, for each layer.
-    n_maps
-        Feature maps of each layer.
-    top
-        k of the last pooling: values kept of each row.
-    """
-
-    row_size: int = 48
+    #: Rows of the sentence matrix: dimensions the word vectors are mapped to, so that they can be
+    #: folded once a layer.
+    row_size: int = whole(48, 1)
+    #: Words a filter sees, for each layer.
     widths: tuple[int, ...] = (7, 5)
+    #: Feature maps of each layer.
     n_maps: tuple[int, ...] = (6, 14)
-    top: int = 4
+    #: k of the last pooling: values kept of each row.
+    top: int = whole(4, 1, 64)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,17 +34,10 @@ class DcnnConfig(SystemConfig):
             object.__setattr__(self, name, tuple(getattr(self, name)))
             for value in getattr(self, name) or (None,):
                 check_range(name, value, 1, 1024, whole=True)
-        check_range(
-            "n_maps, as many as widths,", len(self.n_maps), len(self.widths), len(self.widths)
-        )
-        check_range("row_size", self.row_size, 1, whole=True)
-        check_range(
-            f"row_size / {2 ** len(self.widths)}",
-            self.row_size / 2 ** len(self.widths),
-            1,
-            whole=True,
-        )
-        check_range("top", self.top, 1, 64, whole=True)
+        n_layers = len(self.widths)
+        check_range("n_maps, as many as widths,", len(self.n_maps), n_layers, n_layers)
+        n_folded = 2**n_layers
+        check_range(f"row_size / {n_folded}", self.row_size / n_folded, 1, whole=True)
 
 
 class WideConvolution(nn.Module):
@@ -84,7 +64,7 @@ class WideConvolution(nn.Module):
         return total.view(rows, batch, n_places, -1).permute(1, 3, 0, 2)
 
 
-class Dcnn(System):
+class Dcnn(SentenceSystem):
     """Layers of wide convolution, folding, k-max pooling and tanh; then a softmax."""
 
     config_type = DcnnConfig
@@ -101,13 +81,9 @@ class Dcnn(System):
             n_in, n_rows = n_out, n_rows // 2
         self.classifier = LevelClassifier(n_in * n_rows * config.top, 0, config.n_classes)
 
-    def classify(
-        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> SystemOutput:
-        """Convolve, fold, pool and bend, layer by layer; then classify what is left."""
-        words = take_words(vectors, lengths, noise)
-        matrix = F.linear(words.flatten(0, 1), self.rows.weight).view(*words.shape[:2], -1)
-        maps = matrix.transpose(1, 2)[:, None]  # (B, 1, rows, T)
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Convolve, fold, pool and bend, layer by layer."""
+        maps = apply_linear(self.rows, words).transpose(1, 2)[:, None]  # (B, 1, rows, T)
         lengths = lengths.to(words.device)
         widest = words.shape[1]
         extent = lengths
@@ -129,24 +105,14 @@ class Dcnn(System):
             inside = torch.arange(maps.shape[3], device=maps.device) < extent[:, None]
             maps = torch.tanh(maps + layer.bias[:, :, None])
             maps = maps.masked_fill(~inside[:, None, None], 0.0)
-        return SystemOutput(classify_sentences(self.classifier, maps.flatten(1), noise))
+        return maps.flatten(1)
 
 
 def k_max(maps: Tensor, extent: Tensor, wanted: Tensor, most: int) -> Tensor:
-    """The largest values of each row, in the order they stand in.
+    """The largest values of each row of maps (B, n, rows, S), in the order they stand in.
 
-    Parameters
-    ----------
-    maps
-        (B, n, rows, S).
-    extent
-        (B,) columns of each sentence that count.
-    wanted
-        (B,) values to keep of each, at most ``most`` and at most ``extent``.
-
-    Returns
-    -------
-    (B, n, rows, most), zeros behind the wanted ones.
+    Of a sentence, ``extent`` (B,) columns count and ``wanted`` (B,) values are kept, no more than
+    ``most`` and ``extent``; the result (B, n, rows, most) has zeros behind them.
     """
     n_places = maps.shape[3]
     inside = torch.arange(n_places, device=maps.device) < extent[:, None]

@@ -45,30 +45,21 @@ class GradientFlow:
 
 
 def gradient_flow(pyramid: Pyramid, loss: Tensor, lengths: Tensor) -> GradientFlow:
-    """Measure the flow through the pyramids of some sentences.
+    """Measure the flow through pyramids of which every unit was kept, with the graph.
 
-    Parameters
-    ----------
-    pyramid
-        With every unit kept, and its graph.
-    loss
-        Sum of the losses of the sentences.
-    lengths
-        Words of each sentence.
+    ``loss`` is the sum over their sentences, of ``lengths`` words each.
     """
     units = pyramid.units
     assert units is not None
     counts = pyramid.levels.batch_sizes
     by_loss = torch.autograd.grad(loss, units, retain_graph=True)
     by_root = torch.autograd.grad(_root_sum(units, counts), units)
-    n_levels = len(counts)
     loss_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_loss)]
-    root_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_root)]
     ordered = np.sort(lengths.numpy())[::-1]  # packed order: longest first
-    below_root: list[list[float]] = [[] for _ in range(n_levels)]
-    for t, norms in enumerate(root_norms):
-        for sentence, norm in enumerate(norms):
-            below_root[ordered[sentence] - 1 - t].append(norm)
+    below_root: list[list[float]] = [[] for _ in counts]
+    for t, gradient in enumerate(by_root):
+        for n_words, norm in zip(ordered, _sentence_norms(gradient, counts[t:]), strict=False):
+            below_root[n_words - 1 - t].append(norm)
     return GradientFlow(
         [float(np.mean(norms)) for norms in loss_norms],
         [float(np.mean(norms)) for norms in below_root],

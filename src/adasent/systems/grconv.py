@@ -8,34 +8,22 @@ import torch
 from torch import Tensor
 
 from adasent.checks import check_choice, check_range
-from adasent.nn import GatedComposition, LevelClassifier, Noise, Projection
-from adasent.systems.base import (
-    System,
-    SystemConfig,
-    SystemOutput,
-    classify_sentences,
-    take_words,
-)
+from adasent.nn import GatedComposition, LevelClassifier, Projection
+from adasent.systems.base import SentenceSystem
+from adasent.systems.config import SystemConfig, checked, whole
 
 
 @dataclass(frozen=True)
 class GrConvConfig(SystemConfig):
     """Shape of a GrConv network; see ``AdaSentConfig`` for the meaning of each field."""
 
-    hidden_size: int = 100
-    activation: str = "tanh"
-    classifier_size: int = 100
-    copy_bias: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("hidden_size", self.hidden_size, 1, 4096, whole=True)
-        check_choice("activation", self.activation, ("tanh", "relu"))
-        check_range("classifier_size", self.classifier_size, 0, 4096, whole=True)
-        check_range("copy_bias", self.copy_bias, -20, 20)
+    hidden_size: int = whole(100, 1, 4096)
+    activation: str = checked("tanh", check_choice, ("tanh", "relu"))
+    classifier_size: int = whole(100, 0, 4096)
+    copy_bias: float = checked(0.0, check_range, -20, 20)
 
 
-class GrConv(System):
+class GrConv(SentenceSystem):
     """The top of the pyramid as a fixed-length sentence vector."""
 
     config_type = GrConvConfig
@@ -43,27 +31,22 @@ class GrConv(System):
 
     def __init__(self, config: GrConvConfig) -> None:
         super().__init__(config)
-        self.projection = Projection(config.vector_size, config.hidden_size)
+        size = config.hidden_size
+        self.projection = Projection(config.vector_size, size)
         self.composition = GatedComposition(
-            config.hidden_size,
+            size,
             activation=config.activation,
             pooling="mean",  # the root is the only unit of its level
             gate_size=None,
             copy_bias=config.copy_bias,
         )
-        self.classifier = LevelClassifier(
-            config.hidden_size, config.classifier_size, config.n_classes
-        )
+        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
 
-    def classify(
-        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> SystemOutput:
-        """Build the pyramid, classify its root."""
-        words = self.projection(take_words(vectors, lengths, noise))
-        levels = self.composition(words, lengths)  # (B, T, D)
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """The roots of the pyramids."""
+        levels = self.composition(self.projection(words), lengths)  # (B, T, D)
         top = lengths.to(levels.device)[:, None, None] - 1
-        root = torch.take_along_dim(levels, top, dim=1)[:, 0]
-        return SystemOutput(classify_sentences(self.classifier, root, noise))
+        return torch.take_along_dim(levels, top, dim=1)[:, 0]
 
     def penalty(self) -> Tensor:
         """||W_L||_F^2 + ||W_R||_F^2, as for AdaSent."""

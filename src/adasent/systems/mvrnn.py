@@ -17,42 +17,26 @@ from torch import Tensor, nn
 
 from adasent.checks import check_range
 from adasent.errors import ConfigError
-from adasent.nn import LevelClassifier, Noise, Projection, WordEmbedding
-from adasent.nn.embedding import apply_linear
-from adasent.systems.base import (
-    System,
-    SystemConfig,
-    SystemOutput,
-    classify_sentences,
-    exists,
-    take_words,
-)
+from adasent.nn import LevelClassifier, Noise, Projection, WordEmbedding, apply_linear
+from adasent.systems.base import System, SystemOutput, classify_sentences, exists, take_words
+from adasent.systems.config import SystemConfig, whole
 from adasent.systems.trees import put, take_children, tree_levels, with_spare_place
 
 
 @dataclass(frozen=True)
 class MvRecNNConfig(SystemConfig):
-    """Shape of an MV-RecNN.
+    """Shape of an MV-RecNN."""
 
-    Attributes
-    ----------
-    hidden_size
-        D: vectors have D numbers and matrices D x D.
-    rank
-        r of U V.
-    classifier_size
-        Hidden units of the classifier; 0 makes it the softmax of the paper.
-    """
-
-    hidden_size: int = 25
+    #: D: vectors have D numbers and matrices D x D.
+    hidden_size: int = whole(25, 1, 256)
+    #: r of U V.
     rank: int = 3
-    classifier_size: int = 0
+    #: Hidden units of the classifier; 0 makes it the softmax of the paper.
+    classifier_size: int = whole(0, 0, 4096)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("hidden_size", self.hidden_size, 1, 256, whole=True)
         check_range("rank", self.rank, 1, self.hidden_size, whole=True)
-        check_range("classifier_size", self.classifier_size, 0, 4096, whole=True)
 
     @property
     def matrix_size(self) -> int:
@@ -119,12 +103,8 @@ class MvRecNN(System):
     ) -> SystemOutput:
         """Compose each level of the trees at once, classify the roots.
 
-        Parameters
-        ----------
-        vectors
-            (B, T, d + matrix_size) rows of the word table.
-        structure
-            (B, T) heights of the trees, whole numbers.
+        Vectors (B, T, d + matrix_size) are rows of the word table; ``structure`` (B, T) holds the
+        heights of the trees.
         """
         if structure is None:
             raise ConfigError(

@@ -21,31 +21,20 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from adasent.checks import check_range
-from adasent.nn import LevelClassifier, Noise, Projection
-from adasent.nn.embedding import apply_linear
-from adasent.systems.base import System, SystemConfig, classify_sentences, exists, take_words
+from adasent.nn import LevelClassifier, Noise, Projection, apply_linear
+from adasent.systems.base import System, classify_sentences, exists, take_words
+from adasent.systems.config import SystemConfig, checked, whole
 from adasent.systems.trees import put, take, take_children, tree_levels, with_spare_place
 
 
 @dataclass(frozen=True)
 class RaeConfig(SystemConfig):
-    """Shape of an RAE.
+    """Shape of an RAE."""
 
-    Attributes
-    ----------
-    hidden_size
-        D, dimensions of a node.
-    reconstruction
-        alpha, weight of the reconstruction error; nodes' labels weigh 1 - alpha.
-    """
-
-    hidden_size: int = 100
-    reconstruction: float = 0.2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("hidden_size", self.hidden_size, 1, 4096, whole=True)
-        check_range("reconstruction", self.reconstruction, 0, 1)
+    #: D, dimensions of a node.
+    hidden_size: int = whole(100, 1, 4096)
+    #: alpha, weight of the reconstruction error; nodes' labels weigh 1 - alpha.
+    reconstruction: float = checked(0.2, check_range, 0, 1)
 
 
 class RaeOutput(NamedTuple):

@@ -7,39 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from adasent.checks import check_range
-from adasent.nn import LevelClassifier, Noise
-from adasent.nn.embedding import apply_linear
-from adasent.systems.base import (
-    System,
-    SystemConfig,
-    SystemOutput,
-    classify_sentences,
-    exists,
-    pool_words,
-    take_words,
-)
+from adasent.nn import LevelClassifier, apply_linear
+from adasent.systems.base import SentenceSystem, exists, pool_words
+from adasent.systems.config import SystemConfig, whole
 
 
 @dataclass(frozen=True)
 class RnnConfig(SystemConfig):
-    """Shape of a recurrent network, of one direction or two.
+    """Shape of a recurrent network, of one direction or two."""
 
-    Attributes
-    ----------
-    hidden_size
-        D, dimensions of a state (of each direction).
-    classifier_size
-        Hidden units of the classifier; 0 makes it linear.
-    """
-
-    hidden_size: int = 100
-    classifier_size: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("hidden_size", self.hidden_size, 1, 4096, whole=True)
-        check_range("classifier_size", self.classifier_size, 0, 4096, whole=True)
+    #: D, dimensions of a state (of each direction).
+    hidden_size: int = whole(100, 1, 4096)
+    #: Hidden units of the classifier; 0 makes it linear.
+    classifier_size: int = whole(100, 0, 4096)
 
 
 class Recurrence(nn.Module):
@@ -54,12 +34,7 @@ class Recurrence(nn.Module):
     def forward(self, words: Tensor, inside: Tensor, *, backwards: bool = False) -> Tensor:
         """All states (B, T, D) of words (B, T, d).
 
-        Parameters
-        ----------
-        inside
-            (B, T) where there is a word; elsewhere the state stays what it was.
-        backwards
-            From the last word to the first.
+        Where there is no word ``inside`` (B, T), the state stays what it was.
         """
         inputs = apply_linear(self.from_word, words)  # (B, T, D)
         state = torch.zeros_like(inputs[:, 0])
@@ -72,7 +47,7 @@ class Recurrence(nn.Module):
         return torch.stack(states[::-1] if backwards else states, dim=1)
 
 
-class Rnn(System):
+class Rnn(SentenceSystem):
     """The paper's background: a simple recurrent network whose last state is the sentence."""
 
     config_type = RnnConfig
@@ -80,21 +55,17 @@ class Rnn(System):
 
     def __init__(self, config: RnnConfig) -> None:
         super().__init__(config)
-        self.recurrence = Recurrence(config.vector_size, config.hidden_size)
-        self.classifier = LevelClassifier(
-            config.hidden_size, config.classifier_size, config.n_classes
-        )
+        size = config.hidden_size
+        self.recurrence = Recurrence(config.vector_size, size)
+        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
 
-    def classify(
-        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> SystemOutput:
-        """Read to the end, then classify."""
-        words = take_words(vectors, lengths, noise)
-        last = self.recurrence(words, exists(words, lengths))[:, -1]
-        return SystemOutput(classify_sentences(self.classifier, last, noise))
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """The state after the last word."""
+        states: Tensor = self.recurrence(words, exists(words, lengths))
+        return states[:, -1]
 
 
-class BRnn(System):
+class BRnn(SentenceSystem):
     """Lai et al. 2015: a word is its left context, itself and its right context; max over words.
 
     The context of a word is the state *before* it in each direction. What the three say together,
@@ -106,18 +77,14 @@ class BRnn(System):
 
     def __init__(self, config: RnnConfig) -> None:
         super().__init__(config)
-        self.left = Recurrence(config.vector_size, config.hidden_size)
-        self.right = Recurrence(config.vector_size, config.hidden_size)
-        self.latent = nn.Linear(2 * config.hidden_size + config.vector_size, config.hidden_size)
-        self.classifier = LevelClassifier(
-            config.hidden_size, config.classifier_size, config.n_classes
-        )
+        size = config.hidden_size
+        self.left = Recurrence(config.vector_size, size)
+        self.right = Recurrence(config.vector_size, size)
+        self.latent = nn.Linear(2 * size + config.vector_size, size)
+        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
 
-    def classify(
-        self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> SystemOutput:
-        """Contexts, latent features, maximum over words, classifier."""
-        words = take_words(vectors, lengths, noise)
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Contexts, latent features, maximum over words."""
         inside = exists(words, lengths)
         nothing = torch.zeros_like(self.left.from_state.weight[0]).expand(len(words), 1, -1)
         left = self.left(words, inside)
@@ -126,5 +93,4 @@ class BRnn(System):
         # Beyond the last word the right state is still zero, so its context is zero as well.
         right = torch.cat([right[:, 1:], nothing], dim=1)
         features = torch.tanh(apply_linear(self.latent, torch.cat([left, words, right], dim=2)))
-        sentences = pool_words(features, lengths, "max")
-        return SystemOutput(classify_sentences(self.classifier, sentences, noise))
+        return pool_words(features, lengths, "max")

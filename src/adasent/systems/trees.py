@@ -28,14 +28,8 @@ def tree_levels(heights: Tensor, lengths: Tensor) -> list[Level]:
     """The nodes of each height, from 1 up to the highest that T words may reach, T - 1.
 
     Nodes of equal height share no word and one of height h has more than h words, so that M is
-    T // (h + 1): all levels together hold about T log T nodes, whatever the trees.
-
-    Parameters
-    ----------
-    heights
-        (B, T) whole numbers; what lies beyond a sentence is not read.
-    lengths
-        (B,) words of each sentence.
+    T // (h + 1): all levels together hold about T log T nodes, whatever the trees. Of the heights
+    (B, T), those beyond a sentence are not read.
     """
     n_words = heights.shape[1]
     places = torch.arange(n_words, device=heights.device)

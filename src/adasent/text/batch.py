@@ -6,7 +6,7 @@ Lengths travel with the ids. Masks are always made from lengths, never from the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +17,11 @@ from adasent.text.vocabulary import PAD_ID
 MAX_CELLS = 250_000
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Padded ids of B texts.
+class Batch(NamedTuple):
+    """Padded ids of B texts."""
 
-    Attributes
-    ----------
-    ids
-        (B, T) word ids, int64, padded on the right.
-    lengths
-        (B,) number of words, at least 1.
-    """
-
-    ids: np.ndarray
-    lengths: np.ndarray
+    ids: np.ndarray  # (B, T) int64, padded on the right
+    lengths: np.ndarray  # (B,) words, at least 1
 
 
 def pad(rows: Sequence[np.ndarray]) -> Batch:
@@ -50,21 +41,11 @@ def n_cells(lengths: np.ndarray) -> np.ndarray:
 def length_buckets(
     lengths: np.ndarray, batch_size: int, *, max_cells: int = MAX_CELLS
 ) -> list[np.ndarray]:
-    """Partition rows into batches of similar length, in order of length.
+    """Partition rows into batches of similar length: index arrays, in order of length.
 
-    Parameters
-    ----------
-    lengths
-        (N,) words of each row.
-    batch_size
-        Rows of a batch, at most.
-    max_cells
-        Cells of a batch, at most; a single longer row makes a batch of its own.
-
-    Returns
-    -------
-    list of index arrays; every row occurs exactly once. Rows of equal length keep their order:
-    who shuffles them first meets other neighbours.
+    A batch has at most ``batch_size`` rows and ``max_cells`` cells; a single longer row makes a
+    batch of its own. Rows of equal length keep their order: who shuffles them first meets other
+    neighbours.
     """
     order = np.argsort(lengths, kind="stable")
     batches: list[np.ndarray] = []

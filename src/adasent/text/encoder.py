@@ -78,9 +78,6 @@ def tokenise(texts: Sequence[str], tokenizer: Tokenizer, max_words: int) -> list
     if empty:
         notes.append(f"{empty} without a word, read as one unknown word")
     if notes:
-        warnings.warn(f"of {_texts(len(texts))}: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
+        given = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
+        warnings.warn(f"of {given}: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
     return [tokens[:max_words] for tokens in tokenised]
-
-
-def _texts(n: int) -> str:
-    return "1 text" if n == 1 else f"{n} texts"

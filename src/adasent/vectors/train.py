@@ -50,8 +50,6 @@ def train_word2vec(
     ----------
     corpus
         One paragraph a line; a word's window does not cross a line end.
-    size
-        Numbers in a vector.
     window
         Words to each side that count as context.
     negative
@@ -62,8 +60,6 @@ def train_word2vec(
         Passes over the corpus after the one that counts words.
     threads
         One thread gives the same vectors for the same seed; several are faster and do not.
-    seed
-        Of the first values and of the sampling.
     tokenizer
         A name or a callable; the texts to classify should be cut by the same one.
     sg
@@ -71,30 +67,15 @@ def train_word2vec(
     progress
         See `Progress`. It may be called from another thread; what it raises ends the training.
     """
-    for name, value in {
-        "size": size,
-        "window": window,
-        "negative": negative,
-        "min_count": min_count,
-        "epochs": epochs,
-        "threads": threads,
-    }.items():
+    counts = {"window": window, "negative": negative, "min_count": min_count, "epochs": epochs}
+    for name, value in {"size": size, "threads": threads, **counts}.items():
         if value < 1:
             raise ConfigError(f"{name}: expected 1 or more, got {value}")
     if sg not in (0, 1):
         raise ConfigError(f"sg: expected 1 (skip-gram) or 0 (CBOW), got {sg}")
     word2vec = require("gensim.models.word2vec", "vectors", "training word vectors")
     sentences = _Sentences(Path(corpus), get_tokenizer(tokenizer), progress)
-    model = word2vec.Word2Vec(
-        vector_size=size,
-        window=window,
-        negative=negative,
-        min_count=min_count,
-        epochs=epochs,
-        workers=threads,
-        seed=seed,
-        sg=sg,
-    )
+    model = word2vec.Word2Vec(vector_size=size, workers=threads, seed=seed, sg=sg, **counts)
     model.build_vocab(sentences)
     sentences.n_total = sentences.n_words
     if not len(model.wv):

@@ -23,18 +23,10 @@ NEW_WORD_SPREAD = 0.1
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Distinct words, most frequent first, and a row of numbers for each.
+    """Distinct words, and a row of numbers for each."""
 
-    Parameters
-    ----------
-    words
-        In the order of the file, which by custom is that of falling frequency.
-    matrix
-        Shape (n, d), finite; kept as float32.
-    """
-
-    words: list[str]
-    matrix: NDArray[np.float32]
+    words: list[str]  # in the order of the file: by custom, the most frequent first
+    matrix: NDArray[np.float32]  # (n, d), finite
 
     def __post_init__(self) -> None:
         matrix = np.asarray(self.matrix, dtype=np.float32)
@@ -82,17 +74,10 @@ class WordVectors:
 
 
 def read_vectors(path: str | os.PathLike[str], *, limit: int | None = None) -> WordVectors:
-    """Read word2vec binary or text, or GloVe text, plain or gzipped.
+    """Read word2vec binary or text, or GloVe text, plain or gzipped; the first ``limit`` words.
 
     The format is found from the content. Of a repeated word the first vector counts, and one
     `AdaSentWarning` says how many were skipped. Bytes that are not UTF-8 become surrogate escapes.
-
-    Parameters
-    ----------
-    path
-        The file.
-    limit
-        Read the first words only; None reads all.
     """
     return WordVectors(*read_table(Path(path), limit=limit))
 
@@ -150,16 +135,9 @@ def coverage(
     *,
     n_missing: int = 10,
 ) -> Coverage:
-    """Which share of the counted words has a vector in at least one of the sets.
+    """Which share of words, counted in text, has a vector in at least one of the sets.
 
-    Parameters
-    ----------
-    vectors
-        One set or several.
-    counts
-        How often each word occurs.
-    n_missing
-        How many of the missing words to name, most frequent first.
+    Names ``n_missing`` of the missing words, most frequent first.
     """
     sets = _as_sequence(vectors)
     missing = [word for word in counts if not any(word in one for one in sets)]
@@ -186,15 +164,6 @@ def align(
     lack gets small random values: of full size, a full stop without a vector would outshout the
     words around it. Padding and unknown are zeros: unknown is also what word dropout and unseen
     words use.
-
-    Parameters
-    ----------
-    vectors
-        One set or several; the columns follow their order.
-    vocabulary
-        Gives the rows.
-    seed
-        For the values of the words without a vector.
     """
     sets = _as_sequence(vectors)
     if not sets:
