@@ -22,14 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adasent.checks import check_integer, check_range
 from adasent.errors import AdaSentWarning, DataError
 from adasent.saving.folder import TRAINING
-from adasent.saving.model import (
-    SavedModel,
-    Schema,
-    naming,
-    read_model,
-    tokenizer_of,
-    write_model,
-)
+from adasent.saving.model import SavedModel, naming, tokenizer_of, write_model
 from adasent.text.encoder import check_texts
 from adasent.text.tokenize import Tokenizer
 
@@ -63,8 +56,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each text, as the user gave it in ``fit``."""
-        best = self.predict_proba(X).argmax(axis=1)
-        labels: np.ndarray = self.classes_[best]
+        labels: np.ndarray = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return labels
 
     @abstractmethod
@@ -98,14 +90,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return clf
 
     @classmethod
+    @abstractmethod
     def _open(cls, folder: str | os.PathLike[str]) -> Any:
         """Read the folder of a model of this system, checked."""
-        return read_model(folder, cls._schema())
-
-    @classmethod
-    @abstractmethod
-    def _schema(cls) -> Schema[Any, Any]:
-        """What the folder of a model of this system holds."""
 
     @abstractmethod
     def _to_saved(self) -> SavedModel:

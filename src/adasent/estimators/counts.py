@@ -7,6 +7,7 @@ the others. MNB adds the ratios up; NB-SVM scales the features of a linear SVM b
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,18 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import LinearSVC
 
-from adasent.checks import check_integer, check_range
+from adasent.checks import JsonConfig, check_integer, check_range
 from adasent.errors import AdaSentWarning, ModelFormatError
-from adasent.estimators.one_go import (
-    OneGoClassifier,
-    Settings,
-    TextModel,
-    TokenExamples,
-    Tokens,
-    as_saved,
-)
+from adasent.estimators.one_go import OneGoClassifier, TextModel, TokenExamples, Tokens, as_saved
 from adasent.saving.model import Stored
-from adasent.text.tokenize import Tokenizer
 
 Ngram = tuple[str, ...]
 
@@ -38,7 +31,7 @@ _MAX_ITER = 10_000
 
 
 @dataclass(frozen=True)
-class MNBConfig(Settings):
+class MNBConfig(JsonConfig):
     """Settings of MNB.
 
     Attributes
@@ -155,7 +148,33 @@ class NgramModel(TextModel):
         return cls(vocabulary, **arrays)
 
 
-class MNBClassifier(OneGoClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _NgramClassifier(OneGoClassifier):
+    """What both share.
+
+    An n-gram that did not occur in training does not count. A text with none that did gets the
+    shares of the classes in training.
+    """
+
+    model_type = NgramModel
+
+    max_ngram: int = 2
+    alpha: float = 1.0
+
+    def _train(self, config: MNBConfig, examples: TokenExamples, seed: int) -> NgramModel:
+        vectorizer = _vectorizer(config.max_ngram)
+        present = vectorizer.fit_transform(examples.tokens)
+        weights = self._weights(config, present, examples, seed)
+        return NgramModel(vectorizer.vocabulary_, *weights, examples.log_prior())
+
+    @abstractmethod
+    def _weights(
+        self, config: Any, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(C, V) weights of the n-grams that texts have, (N, V), and (C,) intercepts."""
+
+
+class MNBClassifier(_NgramClassifier):
     """Multinomial naive Bayes over the n-grams of a text, each counted once.
 
     The score of class c is log N_c plus, for each n-gram of the text, log p(n-gram | c). For two
@@ -167,47 +186,25 @@ class MNBClassifier(OneGoClassifier):
     ----------
     max_ngram, alpha
         See :class:`MNBConfig`.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning.
+    tokenizer, max_words
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`.
     random_state
         Not used, since nothing is random; every system takes one.
-
-    Notes
-    -----
-    An n-gram that did not occur in training does not count. A text with none that did gets the
-    shares of the classes in training.
     """
 
     system = "mnb"
     config_type = MNBConfig
-    model_type = NgramModel
 
-    def __init__(
-        self,
-        *,
-        max_ngram: int = 2,
-        alpha: float = 1.0,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.max_ngram = max_ngram
-        self.alpha = alpha
-
-    def _train(self, config: MNBConfig, examples: TokenExamples, seed: int) -> NgramModel:
-        vectorizer = _vectorizer(config.max_ngram)
-        present = vectorizer.fit_transform(examples.tokens)
+    def _weights(
+        self, config: MNBConfig, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         likelihood = _log_likelihood(_counts(present, examples), config.alpha)
         # What all classes share decides nothing; of two classes, +-r / 2 is left.
-        coef = likelihood - likelihood.mean(axis=0)
-        log_prior = examples.log_prior()
-        return NgramModel(vectorizer.vocabulary_, coef, log_prior, log_prior)
+        return likelihood - likelihood.mean(axis=0), examples.log_prior()
 
 
-class NBSVMClassifier(OneGoClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NBSVMClassifier(_NgramClassifier):
     """A linear SVM whose features are log-count ratios, interpolated with naive Bayes.
 
     For a class against the rest, an n-gram of the text has the value of its log-count ratio r. A
@@ -223,43 +220,21 @@ class NBSVMClassifier(OneGoClassifier):
     ----------
     max_ngram, alpha, beta, C
         See :class:`NBSVMConfig`.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning.
+    tokenizer, max_words
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`.
     random_state
         Seed of the order in which the SVM's solver takes the texts.
-
-    Notes
-    -----
-    An n-gram that did not occur in training does not count. A text with none that did gets the
-    shares of the classes in training.
     """
 
     system = "nbsvm"
     config_type = NBSVMConfig
-    model_type = NgramModel
 
-    def __init__(
-        self,
-        *,
-        max_ngram: int = 2,
-        alpha: float = 1.0,
-        beta: float = 0.25,
-        C: float = 1.0,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.max_ngram = max_ngram
-        self.alpha = alpha
-        self.beta = beta
-        self.C = C
+    beta: float = 0.25
+    C: float = 1.0
 
-    def _train(self, config: NBSVMConfig, examples: TokenExamples, seed: int) -> NgramModel:
-        vectorizer = _vectorizer(config.max_ngram)
-        present = vectorizer.fit_transform(examples.tokens)
+    def _weights(
+        self, config: NBSVMConfig, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         counts = _counts(present, examples)
         ratios = _log_likelihood(counts, config.alpha) - _log_likelihood(
             counts.sum(axis=0) - counts, config.alpha
@@ -281,11 +256,9 @@ class NBSVMClassifier(OneGoClassifier):
                 f"the SVM of {n_unfinished} of {len(totals)} classes did not converge in "
                 f"{_MAX_ITER:,} rounds; lower C",
                 AdaSentWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        log_prior = examples.log_prior()
-        intercept = np.where(totals > 0, 0.0, log_prior)
-        return NgramModel(vectorizer.vocabulary_, coef, intercept, log_prior)
+        return coef, np.where(totals > 0, 0.0, examples.log_prior())
 
 
 def _ngrams(tokens: list[str], longest: int) -> list[Ngram]:

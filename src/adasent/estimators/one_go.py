@@ -5,6 +5,7 @@ A system turns tokens into a model, and a model turns tokens into scores.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from importlib.metadata import version
@@ -17,7 +18,14 @@ from sklearn.utils.extmath import softmax
 from adasent.checks import JsonConfig, check_integer
 from adasent.errors import DataError
 from adasent.estimators.base import TextClassifier, check_training, seed_from
-from adasent.saving.model import Opened, SavedModel, Schema, Stored, tokenizer_of
+from adasent.saving.model import (
+    Opened,
+    SavedModel,
+    Schema,
+    Stored,
+    read_model,
+    tokenizer_of,
+)
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 
@@ -80,13 +88,9 @@ def as_saved(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(array.astype(np.float32).astype(np.float64) for array in arrays)
 
 
-@dataclass(frozen=True)
-class Settings(JsonConfig):
-    """Base of the configurations; each field is also a keyword of the estimator."""
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class OneGoClassifier(TextClassifier):
-    """Base of the estimators that train in one go; a subclass says how.
+    """Base of the estimators that train in one go; a subclass says how, in :meth:`_train`.
 
     Parameters
     ----------
@@ -99,26 +103,22 @@ class OneGoClassifier(TextClassifier):
 
     Attributes
     ----------
+    config_type
+        Its settings; each field is also a keyword of the estimator.
     libraries
         What trains it; their versions are kept with a model and in the records of runs.
     model_
         What was learnt.
     """
 
-    config_type: ClassVar[type[Settings]]
+    config_type: ClassVar[type[JsonConfig]]
     model_type: ClassVar[type[TextModel]]
     max_words_limit: ClassVar[float] = float("inf")
     libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
 
-    def __init__(
-        self,
-        tokenizer: str | Tokenizer,
-        max_words: int,
-        random_state: int | np.random.RandomState | None,
-    ) -> None:
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.random_state = random_state
+    tokenizer: str | Tokenizer = "words"
+    max_words: int = 2000
+    random_state: int | np.random.RandomState | None = 0
 
     @abstractmethod
     def _train(self, config: Any, examples: TokenExamples, seed: int) -> TextModel:
@@ -140,9 +140,8 @@ class OneGoClassifier(TextClassifier):
         sample_weight
             (N,) weight of each text; 2 counts as the text given twice, zero leaves it out.
         """
-        config = self.config_type(
-            **{f.name: getattr(self, f.name) for f in fields(self.config_type)}
-        )
+        names = [f.name for f in fields(self.config_type)]  # type: ignore[arg-type]
+        config = self.config_type(**{name: getattr(self, name) for name in names})
         check_integer("max_words", self.max_words, 1, self.max_words_limit)
         tokenizer = get_tokenizer(self.tokenizer)
         texts, _, targets, weights, classes = check_training(X, y, sample_weight)
@@ -178,14 +177,14 @@ class OneGoClassifier(TextClassifier):
         return probabilities
 
     @classmethod
-    def _schema(cls) -> Schema[Any, Any]:
-        model = cls.model_type
-        return Schema(
+    def _open(cls, folder: str | os.PathLike[str]) -> Opened[JsonConfig, Any]:
+        schema = Schema(
             cls.system,
             lambda settings, n_classes: cls.config_type.from_dict(settings),
-            model.parse_vocabulary,
-            model.stored,
+            cls.model_type.parse_vocabulary,
+            cls.model_type.stored,
         )
+        return read_model(folder, schema)
 
     def _to_saved(self) -> SavedModel:
         vocabulary, arrays = self.model_.parts()
@@ -202,7 +201,7 @@ class OneGoClassifier(TextClassifier):
 
     @classmethod
     def _from_opened(
-        cls, opened: Opened[Settings, Any], tokenizer: Tokenizer | None, folder: Path
+        cls, opened: Opened[JsonConfig, Any], tokenizer: Tokenizer | None, folder: Path
     ) -> Self:
         saved, config, vocabulary = opened
         clf = cls(

@@ -16,19 +16,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from adasent.checks import check_integer, check_range
+from adasent.checks import JsonConfig, check_integer, check_range
 from adasent.errors import DataError, ModelFormatError, require
-from adasent.estimators.one_go import (
-    OneGoClassifier,
-    Settings,
-    TextModel,
-    TokenExamples,
-    Tokens,
-    as_saved,
-)
+from adasent.estimators.one_go import OneGoClassifier, TextModel, TokenExamples, Tokens, as_saved
 from adasent.saving.model import Stored
 from adasent.text.encoder import check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer
+from adasent.text.tokenize import get_tokenizer
 
 #: Learning rate of the last step.
 _LAST_RATE = 1e-4
@@ -42,7 +35,7 @@ _MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True)
-class ParagraphVectorConfig(Settings):
+class ParagraphVectorConfig(JsonConfig):
     """Settings of Paragraph Vector.
 
     Attributes
@@ -256,6 +249,7 @@ class ParagraphModel(TextModel):
         return cls(vocabulary, dm, dbow, arrays["coef"], arrays["intercept"])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ParagraphVectorClassifier(OneGoClassifier):
     """Logistic regression on the PV-DM and PV-DBOW vectors of a text, side by side.
 
@@ -270,12 +264,8 @@ class ParagraphVectorClassifier(OneGoClassifier):
         See :class:`ParagraphVectorConfig`.
     unlabelled
         Further texts to learn the vectors from, without labels; they are not saved.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning; at most 10,000.
-    random_state
-        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
+    tokenizer, max_words, random_state
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`; at most 10,000 words.
 
     Notes
     -----
@@ -289,30 +279,14 @@ class ParagraphVectorClassifier(OneGoClassifier):
     max_words_limit = _MAX_WORDS
     libraries = (*OneGoClassifier.libraries, "gensim")
 
-    def __init__(
-        self,
-        *,
-        vector_size: int = 100,
-        window: int = 5,
-        negative: int = 5,
-        min_count: int = 1,
-        epochs: int = 20,
-        learning_rate: float = 0.05,
-        C: float = 0.1,
-        unlabelled: Any = None,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.vector_size = vector_size
-        self.window = window
-        self.negative = negative
-        self.min_count = min_count
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.C = C
-        self.unlabelled = unlabelled
+    vector_size: int = 100
+    window: int = 5
+    negative: int = 5
+    min_count: int = 1
+    epochs: int = 20
+    learning_rate: float = 0.05
+    C: float = 0.1
+    unlabelled: Any = None
 
     def _train(
         self, config: ParagraphVectorConfig, examples: TokenExamples, seed: int
