@@ -56,7 +56,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each text, as the user gave it in ``fit``."""
-        labels: np.ndarray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
         return labels
 
     @abstractmethod

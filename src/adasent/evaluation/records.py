@@ -164,7 +164,7 @@ def append_record(path: str | os.PathLike[str], record: FoldRecord) -> FoldRecor
         for known in read_records(path):
             if known.key == record.key:
                 return known
-        _cut_torn_line(file)
+        file.truncate(path.read_bytes().rfind(b"\n") + 1)  # cuts off a torn end
         file.write(line.encode("ascii"))
         file.flush()
         os.fsync(file.fileno())
@@ -190,22 +190,6 @@ def _held(file: IO[bytes]) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _cut_torn_line(file: IO[bytes]) -> None:
-    """Truncate to the last line end, looking back a block at a time."""
-    end = file.seek(0, os.SEEK_END)
-    position = end
-    while position > 0:
-        start = max(0, position - 65536)
-        file.seek(start)
-        found = file.read(position - start).rfind(b"\n")
-        if found >= 0:
-            position = start + found + 1
-            break
-        position = start
-    if position < end:
-        file.truncate(position)
-
-
 _NEEDED = {f.name for f in fields(FoldRecord) if f.default is f.default_factory is MISSING}
 _KNOWN = {f.name for f in fields(FoldRecord)}
 _DIGITS = 10
@@ -224,14 +208,8 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
         mask = np.zeros(record.test[-1] + 1, dtype=bool)
         mask[record.test] = True
         values["test"] = base64.b64encode(np.packbits(mask).tobytes()).decode("ascii")
-    if not record.tried and record.chosen is None:
-        del values["tried"], values["chosen"]
-    if not record.before:
-        del values["before"]
-    for name in ("n_threads", "n_together"):
-        if values[name] is None:
-            del values[name]
-    return values
+    # What need not be there and says nothing is left out.
+    return {k: v for k, v in values.items() if k in _NEEDED or v not in ([], "", None)}
 
 
 def _from_json(values: Any) -> FoldRecord:

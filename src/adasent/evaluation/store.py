@@ -14,31 +14,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TypeAlias
 
 from filelock import FileLock, Timeout
 
+from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord, append_record, read_records
 
-
-class Labelled(Protocol):
-    """What a run to make and its record have in common."""
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """How it is made."""
-
-    @property
-    def data(self) -> str:
-        """Name of the corpus."""
-
-    @property
-    def rule(self) -> str:
-        """Of the folds."""
-
-    @property
-    def key(self) -> str:
-        """Equal for the same work."""
+#: A run to make, or its record: both have ``spec``, ``data``, ``rule`` and ``key``.
+Labelled: TypeAlias = Job | FoldRecord
 
 
 class RecordStore:

@@ -82,7 +82,7 @@ class StackedBatch(NamedTuple):
     lengths: Tensor  # (K, B)
     targets: Tensor  # (K, B, C)
     weights: Tensor  # (K, B)
-    structure: Tensor | None  # (K, B, T) heights of the trees
+    trees: dict[str, Tensor]  # (K, B, T) heights as "structure"; empty for systems without
 
 
 class StackedExamples:
@@ -131,16 +131,16 @@ class StackedExamples:
         at = self.starts.gather(1, rows).unsqueeze(-1) + place  # (K, B, T)
         at = torch.where(place < lengths.unsqueeze(-1), at, 0)  # word 0 is padding
         ids = self.words.gather(1, at.flatten(1)).view(at.shape)
-        structure = None
+        trees = {}
         if self.heights is not None:
-            structure = self.heights.gather(1, at.flatten(1)).view(at.shape)
+            trees["structure"] = self.heights.gather(1, at.flatten(1)).view(at.shape)
         classes = rows.unsqueeze(-1).expand(-1, -1, self.targets.shape[-1])
         return StackedBatch(
             ids,
             lengths,
             self.targets.gather(1, classes),
             self.weights.gather(1, rows),
-            structure,
+            trees,
         )
 
     def keep(self, models: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adasent.errors import nearest
@@ -29,9 +29,6 @@ class History(Sequence[Mapping[str, Any]]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
 
     def column(self, name: str) -> list[Any]:
         """One value an epoch, for example ``history.column("valid_accuracy")``."""

@@ -12,10 +12,15 @@ Triton kernels (:mod:`adasent.training.rows_triton`) sum and update without the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from adasent.training.rows_triton import TritonRows
+
+    Rows: TypeAlias = "TorchRows | TritonRows"
 
 
 class AdamStep(NamedTuple):
@@ -40,25 +45,7 @@ class AdagradStep(NamedTuple):
     eps: float
 
 
-class RowGradient(Protocol):
-    """Gradient of those rows of the tables (K, V, d) that occur in a batch.
-
-    Attributes
-    ----------
-    squares
-        (K,) squared norm of each model's gradient.
-    """
-
-    squares: Tensor
-
-    def adam(self, table: Tensor, step: AdamStep) -> None:
-        """Update the rows in place."""
-
-    def adagrad(self, table: Tensor, step: AdagradStep) -> None:
-        """Update the rows in place."""
-
-
-def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> RowGradient:
+def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> Rows:
     """Sum the gradients of equal words.
 
     Parameters
@@ -79,7 +66,16 @@ def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> RowGradient:
 
 
 class TorchRows:
-    """In plain torch; asks the device how many distinct words there are."""
+    """Gradient of those rows of the tables (K, V, d) that occur in a batch, in plain torch.
+
+    It asks the device how many distinct words there are. ``adam`` and ``adagrad`` update the rows
+    of a table in place.
+
+    Attributes
+    ----------
+    squares
+        (K,) squared norm of each model's gradient.
+    """
 
     def __init__(self, ids: Tensor, gradient: Tensor, n_words: int) -> None:
         n_models, _, size = gradient.shape
@@ -150,7 +146,7 @@ class Optimizer(ABC):
         weights: Tensor,
         gradient: Tensor,
         table: Tensor,
-        rows: RowGradient | None,
+        rows: Rows | None,
         scale: Tensor,
         active: Tensor,
     ) -> None:
@@ -186,7 +182,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         """The same step for rows of the table."""
 
@@ -214,7 +210,7 @@ class Adam(Optimizer):
         return mean, self.state["square"].lerp_(gradient.square(), (1 - beta2) * active)
 
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         moments = self.state["row_mean"], self.state["row_square"]
         rows.adam(table, AdamStep(*moments, scale, active, size, *self._betas, self._eps))
@@ -233,7 +229,7 @@ class Adagrad(Optimizer):
         return gradient, self.state["total"].addcmul_(gradient, gradient)
 
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         rows.adagrad(table, AdagradStep(self.state["row_total"], scale, size, self._eps))
 
