@@ -30,42 +30,25 @@ Part = tuple[list[str], list[Label]]
 class Job:
     """A run to make, with everything that it needs.
 
-    Attributes
-    ----------
-    system
-        What is run, in a word; jobs of one system, corpus and rule are trained together.
-    train, dev, test
-        Positions in the corpus: what sets the weights, what chooses epoch and setting, what is
-        tested once. Without a dev part there is one setting, and an estimator that wants a
-        validation part takes it out of the training part.
-    make
-        From ``random_state`` and the keywords of a setting to an estimator that is not fitted.
-    settings
-        What to try, in order; of equally good ones the first is taken.
-    spec
-        What the record says of how it was made. Equal specs are the same work.
-    seed
-        Of the training.
-    rule, n_folds, fold
-        Where the fold comes from, for the record.
-    refit
-        Whether a network, too, is trained again on training and dev part before it is tested, for
-        the epochs that were best. A system that makes no use of the dev part in training always is:
-        it would otherwise go without these texts for nothing.
+    Without a dev part there is one setting, and an estimator that wants a validation part takes it
+    out of the training part.
     """
 
-    system: str
+    system: str  # in a word; jobs of one system, corpus and rule are trained together
     corpus: Corpus
-    train: Indices
-    dev: Indices | None
-    test: Indices
-    make: Callable[..., Any]
-    settings: Sequence[Setting]
-    spec: dict[str, Any]
-    seed: int
-    rule: str
+    train: Indices  # positions in the corpus: what sets the weights,
+    dev: Indices | None  # what chooses epoch and setting,
+    test: Indices  # what is tested once
+    make: Callable[..., Any]  # random_state and a setting's keywords -> estimator, not fitted
+    settings: Sequence[Setting]  # what to try, in order; of equally good ones the first is taken
+    spec: dict[str, Any]  # what the record says of how it was made; equal specs, the same work
+    seed: int  # of the training
+    rule: str  # with the next two, where the fold comes from; for the record
     n_folds: int
     fold: int
+    # Whether a network, too, is trained again on training and dev part before it is tested, for the
+    # epochs that were best. A system that makes no use of the dev part in training always is: it
+    # would otherwise go without these texts for nothing.
     refit: bool = False
 
     @property
@@ -115,24 +98,14 @@ def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
 
 @dataclass
 class _Fit:
-    """An estimator to fit for a job, and what came of it.
-
-    Attributes
-    ----------
-    training, validation
-        Texts and labels; without a validation part an estimator may take one out of the others.
-    is_whole
-        Whether the training went on to its end.
-    accuracy
-        On the validation part, of the finished model.
-    """
+    """An estimator to fit for a job, and what came of it."""
 
     choice: _Choice
     setting: Setting
     training: Part
-    validation: Part | None
-    is_whole: bool = False
-    accuracy: float = 0.0
+    validation: Part | None  # None: an estimator may take one out of the training part
+    is_whole: bool = False  # whether the training went on to its end
+    accuracy: float = 0.0  # on the validation part, of the finished model
     seconds: float = 0.0
     n_together: int = 1
     best_epoch: int = 0

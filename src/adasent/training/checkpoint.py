@@ -29,18 +29,10 @@ CHECKPOINT_FILE = "checkpoint.safetensors"
 
 @dataclass
 class TrainingState:
-    """Everything the loop needs to go on after an epoch.
+    """Everything the loop needs to go on after an epoch."""
 
-    Attributes
-    ----------
-    tensors
-        Weights and state of the optimiser.
-    best
-        Weights of the best epoch.
-    """
-
-    tensors: dict[str, Tensor]
-    best: dict[str, Tensor]
+    tensors: dict[str, Tensor]  # weights and state of the optimiser
+    best: dict[str, Tensor]  # weights of the best epoch
     history: History
 
 

@@ -23,24 +23,12 @@ SAMPLE_UNITS = 20_000
 
 @dataclass(frozen=True)
 class Examples:
-    """N encoded texts with their targets.
+    """N encoded texts with their targets."""
 
-    Attributes
-    ----------
-    ids
-        N arrays of word ids, none empty.
-    targets
-        (N, C) probabilities: one-hot for labels, anything that sums to 1 for soft targets.
-    weights
-        (N,) non-negative weight of each text in the loss.
-    heights
-        N trees, one whole number a word (:mod:`adasent.data.trees`); None for systems without.
-    """
-
-    ids: list[np.ndarray]
-    targets: np.ndarray
-    weights: np.ndarray
-    heights: list[np.ndarray] | None = None
+    ids: list[np.ndarray]  # N arrays of word ids, none empty
+    targets: np.ndarray  # (N, C) probabilities: one-hot for labels, or soft; they sum to 1
+    weights: np.ndarray  # (N,) non-negative weight of each text in the loss
+    heights: list[np.ndarray] | None = None  # N trees (adasent.data.trees); None where unused
 
     def __len__(self) -> int:
         return len(self.ids)

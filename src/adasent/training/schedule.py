@@ -17,21 +17,11 @@ from adasent.text.batch import length_buckets
 
 @dataclass(frozen=True)
 class EpochOrder:
-    """The batches of one model in one epoch.
+    """The batches of one model in one epoch."""
 
-    Attributes
-    ----------
-    batches
-        Rows of each batch, shortest texts first.
-    keys
-        (n,) key of the dropout in each batch.
-    seed, epoch
-        What the order of the batches is drawn from.
-    """
-
-    batches: list[np.ndarray]
-    keys: np.ndarray
-    seed: int
+    batches: list[np.ndarray]  # rows of each batch, shortest texts first
+    keys: np.ndarray  # (n,) key of the dropout in each batch
+    seed: int  # with the epoch, what the order of the batches is drawn from
     epoch: int
 
     def steps(self, n_steps: int) -> np.ndarray:
@@ -46,24 +36,12 @@ class EpochOrder:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of K models.
+    """The steps of K models."""
 
-    Attributes
-    ----------
-    rows
-        (S, K, B) rows of each batch; ``filler`` where a model has fewer.
-    n_rows
-        (S, K) how many of them are real; 0 where a model idles.
-    keys
-        (S, K) key of the dropout.
-    widths
-        Words of the longest text of each step.
-    """
-
-    rows: np.ndarray
-    n_rows: np.ndarray
-    keys: np.ndarray
-    widths: list[int]
+    rows: np.ndarray  # (S, K, B) rows of each batch; the filler where a model has fewer
+    n_rows: np.ndarray  # (S, K) how many of them are real; 0 where a model idles
+    keys: np.ndarray  # (S, K) key of the dropout
+    widths: list[int]  # words of the longest text of each step
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> EpochOrder:
