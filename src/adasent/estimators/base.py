@@ -38,21 +38,11 @@ class Labelled(NamedTuple):
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Base of all estimators.
+    """Base of all estimators."""
 
-    Attributes
-    ----------
-    system
-        Name of the system in :data:`adasent.estimators.registry.SYSTEMS`.
-    classes_
-        The labels, in the order of the columns of ``predict_proba``.
-    training_
-        How the model came about; it is saved with it.
-    """
-
-    system: ClassVar[str]
-    classes_: np.ndarray
-    training_: dict[str, Any]
+    system: ClassVar[str]  # its name in adasent.estimators.registry.SYSTEMS
+    classes_: np.ndarray  # the labels, in the order of the columns of ``predict_proba``
+    training_: dict[str, Any]  # how the model came about; it is saved with it
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each text, as the user gave it in ``fit``."""
@@ -74,13 +64,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
-        """Read a saved model.
-
-        Parameters
-        ----------
-        tokenizer
-            The callable the model was trained with, needed only if it was not a named one.
-        """
+        """Read a saved model; ``tokenizer`` is needed only if it was trained with a callable."""
         opened = cls._open(folder)
         tokenizer_of(opened.saved, tokenizer)  # refused before anything is built
         with naming(Path(folder) / TRAINING):
@@ -157,11 +141,8 @@ def check_examples(X: Any, y: Any) -> tuple[list[str], np.ndarray]:
 def check_labels(y: Any) -> np.ndarray:
     """(N,) labels of one kind: strings, integers, booleans or whole floats.
 
-    Raises
-    ------
-    DataError
-        For missing labels, mixed types (numpy would turn them all into strings), and kinds that
-        a saved model cannot hold.
+    Refused are missing labels, mixed types (numpy would turn them all into strings), and kinds that
+    a saved model cannot hold.
     """
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:

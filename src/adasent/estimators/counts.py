@@ -73,33 +73,20 @@ class NBSVMConfig(MNBConfig):
 
 
 class NgramModel(TextModel):
-    """A linear score for each class over the n-grams that a text has.
-
-    Parameters
-    ----------
-    ngrams
-        n-gram -> its column of ``coef``.
-    coef
-        (C, V) weights.
-    intercept
-        (C,) added to the scores.
-    log_prior
-        (C,) scores of a text that has none of the n-grams.
-    """
+    """A linear score for each class over the n-grams that a text has."""
 
     def __init__(
         self,
-        ngrams: Mapping[Ngram, int],
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        log_prior: np.ndarray,
+        ngrams: Mapping[Ngram, int],  # n-gram -> its column of ``coef``
+        coef: np.ndarray,  # (C, V)
+        intercept: np.ndarray,  # (C,)
+        log_prior: np.ndarray,  # (C,) scores of a text that has none of the n-grams
     ) -> None:
         self.ngrams = ngrams
         self.coef, self.intercept, self.log_prior = as_saved(coef, intercept, log_prior)
         self._vectorizer = _vectorizer(max(map(len, ngrams)), ngrams)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
-        """(N, C) log probabilities, each row up to a constant."""
         present = self._vectorizer.transform(tokens)  # (N, V)
         scores: np.ndarray = present @ self.coef.T + self.intercept
         scores[present.getnnz(axis=1) == 0] = self.log_prior
@@ -109,7 +96,7 @@ class NgramModel(TextModel):
         """N-grams in the order of the columns, each a list of its words; and the arrays."""
         ordered = sorted(self.ngrams, key=self.ngrams.__getitem__)
         arrays = {"coef": self.coef, "intercept": self.intercept, "log_prior": self.log_prior}
-        return list(map(list, ordered)), {k: v.astype(np.float32) for k, v in arrays.items()}
+        return list(map(list, ordered)), arrays
 
     @classmethod
     def parse_vocabulary(cls, words: list[Any], config: MNBConfig) -> dict[Ngram, int]:
@@ -133,7 +120,6 @@ class NgramModel(TextModel):
     def stored(
         cls, config: MNBConfig, vocabulary: dict[Ngram, int], n_classes: int
     ) -> dict[str, Stored]:
-        """A column of weights for each n-gram, and what a text starts with."""
         return {
             "coef": Stored((n_classes, len(vocabulary))),
             "intercept": Stored((n_classes,)),
@@ -144,7 +130,6 @@ class NgramModel(TextModel):
     def from_parts(
         cls, config: MNBConfig, vocabulary: dict[Ngram, int], arrays: dict[str, np.ndarray]
     ) -> Self:
-        """Inverse of :meth:`parts`."""
         return cls(vocabulary, **arrays)
 
 

@@ -21,8 +21,8 @@ from adasent.checks import check_flag, check_integer, check_range
 from adasent.data import held_out
 from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
-from adasent.estimators.encoding import Encoded as Encoded
 from adasent.estimators.encoding import (
+    Encoded,
     VectorSource,
     count_unseen,
     first_table,
@@ -117,10 +117,8 @@ class NeuralClassifier(TextClassifier):
 
         Parameters
         ----------
-        X
-            Strings: list, array or Series.
-        y
-            One label a text: strings, integers, booleans.
+        X, y
+            Strings in a list, array or Series, and one label a text.
         sample_weight
             (N,) weight of each text in the loss; zero leaves it out of the loss.
         validation
@@ -150,7 +148,7 @@ class NeuralClassifier(TextClassifier):
                 checkpoint=checkpoint,
                 device=device,
             )
-            self.trained_on_ = _trained_on(device)
+            self._finish(run, encoded, history, device)
         if history.interrupted:
             warnings.warn(
                 f"training was interrupted after {len(history)} epochs; "
@@ -158,16 +156,11 @@ class NeuralClassifier(TextClassifier):
                 AdaSentWarning,
                 stacklevel=2,
             )
-        self._finish(run, encoded, history)
         self._checkpoint = None if history.interrupted else checkpoint
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder, in place of a model that is there; see ``docs/format.md``.
-
-        A save that fails or is killed leaves the old model as it was. Once the new one is on disk,
-        the checkpoint of the finished run that it came from is deleted.
-        """
+        """As of every estimator; then the checkpoint of the run it came from is deleted."""
         super().save(folder)
         checkpoint: Checkpoint | None = getattr(self, "_checkpoint", None)
         if checkpoint is not None:
@@ -257,9 +250,11 @@ class NeuralClassifier(TextClassifier):
         config = self._training_config(encoded.table.shape[1])
         return Run(model, encoded.training, encoded.validation, config, encoded.seed)
 
-    def _finish(self, run: Run, encoded: Encoded, history: History) -> None:
+    def _finish(self, run: Run, encoded: Encoded, history: History, device: torch.device) -> None:
         """Everything after training: the fitted attributes."""
         _round_table(run.model)
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        self.trained_on_ = TrainedOn(name, torch.get_num_threads())
         self.classes_ = encoded.classes
         self.vocabulary_ = encoded.encoder.vocabulary
         self.encoder_ = encoded.encoder
@@ -389,13 +384,7 @@ def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]
         for members in kinds.values():
             histories = train([runs[i] for i in members], device=device)
             for i, history in zip(members, histories, strict=True):
-                estimators[i].trained_on_ = _trained_on(device)
-                estimators[i]._finish(runs[i], texts[i], history)
-
-
-def _trained_on(device: torch.device) -> TrainedOn:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return TrainedOn(name, torch.get_num_threads())
+                estimators[i]._finish(runs[i], texts[i], history, device)
 
 
 def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:

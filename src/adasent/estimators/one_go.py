@@ -65,7 +65,7 @@ class TextModel(ABC):
 
     @abstractmethod
     def parts(self) -> tuple[list[Any], dict[str, np.ndarray]]:
-        """The vocabulary as a JSON list, and the arrays, float32, by name."""
+        """The vocabulary as a JSON list, and the arrays, of values that float32 has, by name."""
 
     @classmethod
     @abstractmethod
@@ -99,21 +99,13 @@ class OneGoClassifier(TextClassifier):
     max_words
         Longer texts are cut there, with a warning.
     random_state
-        Seed of everything random.
-
-    Attributes
-    ----------
-    config_type
-        Its settings; each field is also a keyword of the estimator.
-    libraries
-        What trains it; their versions are kept with a model and in the records of runs.
-    model_
-        What was learnt.
+        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
     """
 
-    config_type: ClassVar[type[JsonConfig]]
+    config_type: ClassVar[type[JsonConfig]]  # each field is also a keyword of the estimator
     model_type: ClassVar[type[TextModel]]
     max_words_limit: ClassVar[float] = float("inf")
+    # What trains it; their versions are kept with a model and in the records of runs.
     libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
 
     tokenizer: str | Tokenizer = "words"
@@ -129,16 +121,9 @@ class OneGoClassifier(TextClassifier):
         return {}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on texts and labels.
+        """Train on texts, a list, array or Series, and one label a text.
 
-        Parameters
-        ----------
-        X
-            Strings: list, array or Series.
-        y
-            One label a text: strings, integers, booleans.
-        sample_weight
-            (N,) weight of each text; 2 counts as the text given twice, zero leaves it out.
+        Of the (N,) weights, 2 counts as the text given twice, and zero leaves it out.
         """
         names = [f.name for f in fields(self.config_type)]  # type: ignore[arg-type]
         config = self.config_type(**{name: getattr(self, name) for name in names})
@@ -195,7 +180,7 @@ class OneGoClassifier(TextClassifier):
             self.max_words_,
             self.classes_,
             vocabulary,
-            arrays,
+            {name: array.astype(np.float32, copy=False) for name, array in arrays.items()},
             self.training_,
         )
 

@@ -81,14 +81,8 @@ class DocumentModel:
     The tables and the compiled passes are gensim's. Its loop over the corpus is not used: it goes
     through threads, and it starts an inference from a vector that depends on Python's salted hash.
 
-    Parameters
-    ----------
-    kind
-        ``dm`` or ``dbow``.
-    counts
-        Occurrences of each word, which decide how often it is drawn as a negative sample.
-    seed
-        Of the first values and the draws of training.
+    ``kind`` is ``dm`` or ``dbow``; ``counts``, the occurrences of each word, decide how often it is
+    drawn as a negative sample.
     """
 
     def __init__(
@@ -160,27 +154,15 @@ class DocumentModel:
 
 
 class ParagraphModel(TextModel):
-    """Both models and the logistic regression.
-
-    Parameters
-    ----------
-    counts
-        Occurrences of each word.
-    dm, dbow
-        The trained models.
-    coef
-        (C, 2 d) weights of the directions of the vectors, PV-DM's first.
-    intercept
-        (C,)
-    """
+    """Both models, trained, and the logistic regression."""
 
     def __init__(
         self,
-        counts: Mapping[str, int],
+        counts: Mapping[str, int],  # occurrences of each word
         dm: DocumentModel,
         dbow: DocumentModel,
-        coef: np.ndarray,
-        intercept: np.ndarray,
+        coef: np.ndarray,  # (C, 2 d) weights of the directions of the vectors, PV-DM's first
+        intercept: np.ndarray,  # (C,)
     ) -> None:
         self.counts = counts
         self.dm = dm
@@ -188,7 +170,6 @@ class ParagraphModel(TextModel):
         self.coef, self.intercept = as_saved(coef, intercept)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
-        """(N, C) log probabilities, each row up to a constant."""
         vectors = _infer_all(self.dm, self.dbow, tokens)
         # Not a matrix product: its last bits depend on how many rows it has.
         scores: np.ndarray = np.einsum("nf,cf->nc", vectors, self.coef) + self.intercept
@@ -200,8 +181,8 @@ class ParagraphModel(TextModel):
             "dm.words": self.dm.tables.wv.vectors,
             "dm.hidden": self.dm.tables.syn1neg,
             "dbow.hidden": self.dbow.tables.syn1neg,
-            "coef": self.coef.astype(np.float32),
-            "intercept": self.intercept.astype(np.float32),
+            "coef": self.coef,
+            "intercept": self.intercept,
         }
 
     @classmethod
@@ -224,7 +205,6 @@ class ParagraphModel(TextModel):
     def stored(
         cls, config: ParagraphVectorConfig, vocabulary: dict[str, int], n_classes: int
     ) -> dict[str, Stored]:
-        """Tables with a row for each word, and the regression."""
         table = Stored((len(vocabulary), config.vector_size))
         return {
             "dm.words": table,
@@ -241,7 +221,6 @@ class ParagraphModel(TextModel):
         vocabulary: dict[str, int],
         arrays: dict[str, np.ndarray],
     ) -> Self:
-        """Inverse of :meth:`parts`."""
         dm, dbow = (DocumentModel(kind, vocabulary, config) for kind in ("dm", "dbow"))
         dm.tables.wv.vectors = arrays["dm.words"]
         dm.tables.syn1neg = arrays["dm.hidden"]

@@ -193,11 +193,9 @@ def saved_system(folder: str | os.PathLike[str]) -> str:
     return system if system in SYSTEMS else "adasent"
 
 
-def load_estimator(
-    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, **options: Any
-) -> Any:
+def load_estimator(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:
     """The saved model of any system as its estimator; see :func:`load`."""
-    return find(saved_system(folder)).load(folder, tokenizer=tokenizer, **options)
+    return find(saved_system(folder)).load(folder, tokenizer=tokenizer)
 
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:

@@ -28,12 +28,8 @@ Labelled: TypeAlias = Job | FoldRecord
 class RecordStore:
     """Records of finished runs, by what was run.
 
-    Parameters
-    ----------
-    root
-        A file of records; with ``file_of``, a folder. It is made when the first record is added.
-    file_of
-        From a run or a record to its file below the folder.
+    ``root`` is a file of records or, where ``file_of`` tells the file of a run below it, a folder.
+    It is made when the first record is added.
     """
 
     def __init__(
@@ -61,12 +57,7 @@ class RecordStore:
         }
 
     def add(self, record: FoldRecord) -> FoldRecord:
-        """Append a record; it is on disk when this returns.
-
-        Returns
-        -------
-        What the store holds of this work: the record, or one that another process was first with.
-        """
+        """See :func:`~adasent.evaluation.records.append_record`."""
         return append_record(self.path(record), record)
 
     @contextmanager

@@ -41,10 +41,7 @@ class Callback:
 class ProgressBar(Callback):
     """A bar over all examples of all epochs with rate and estimate, and a line an epoch.
 
-    Parameters
-    ----------
-    console
-        Where to draw; standard error by default. Without a terminal only the lines are written.
+    It is drawn on standard error by default. Without a terminal only the lines are written.
     """
 
     def __init__(self, console: Console | None = None) -> None:

@@ -46,14 +46,9 @@ class AdagradStep(NamedTuple):
 
 
 def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> Rows:
-    """Sum the gradients of equal words.
+    """Sum the gradients (K, n, d) of equal words; those of padding are zero.
 
-    Parameters
-    ----------
-    ids
-        (K, n) word of each occurrence, below ``n_words``; padding has gradient zero.
-    gradient
-        (K, n, d).
+    ``ids`` (K, n) is the word of each occurrence, below ``n_words``.
     """
     if ids.is_cuda:
         try:
@@ -118,23 +113,15 @@ class TorchRows:
 class Optimizer(ABC):
     """State and update rule.
 
-    Parameters
-    ----------
-    weights, table
-        (K, P) and (K, V, d), for the shape of the state; None where the table stays as it is.
-    learning_rate
-        (K,) in double precision.
-
-    Attributes
-    ----------
-    state
-        Tensors by name, with the models along their first axis; changed in place.
+    ``weights`` (K, P) and ``table`` (K, V, d) give the shape of the state; the table is None where
+    it stays as it is. The learning rates (K,) are in double precision.
     """
 
     _sums: ClassVar[tuple[str, ...]]  # names of what is kept of each weight
     _eps: ClassVar[float]
 
     def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
+        # By name, with the models along their first axis; changed in place.
         self.state = {"learning_rate": learning_rate}
         for name in self._sums:
             self.state[name] = torch.zeros_like(weights)
@@ -143,26 +130,14 @@ class Optimizer(ABC):
 
     def update(
         self,
-        weights: Tensor,
-        gradient: Tensor,
-        table: Tensor,
-        rows: Rows | None,
-        scale: Tensor,
-        active: Tensor,
+        weights: Tensor,  # (K, P)
+        gradient: Tensor,  # (K, P)
+        table: Tensor,  # (K, V, d)
+        rows: Rows | None,  # gradient of some rows of the table; None leaves it alone
+        scale: Tensor,  # (K,) factor on all gradients of a model
+        active: Tensor,  # (K,) 1.0, or 0.0 for a model whose weights and state stay as they are
     ) -> None:
-        """One step of all models, in place.
-
-        Parameters
-        ----------
-        weights, gradient
-            (K, P).
-        table, rows
-            (K, V, d), and the gradient of some of its rows; None leaves the table alone.
-        scale
-            (K,) factor on all gradients of a model.
-        active
-            (K,) 1.0, or 0.0 for a model whose weights and state stay as they are.
-        """
+        """One step of all models, in place."""
         size, correction = self._pace(active)
         numbers = (scale * active, active, size, correction, size * correction)
         scale, active, size, correction, row_size = (x.to(weights.dtype) for x in numbers)

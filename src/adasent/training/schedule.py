@@ -55,28 +55,18 @@ def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> 
 def training_plan(
     orders: Sequence[EpochOrder | None], lengths: Sequence[np.ndarray], filler: int
 ) -> Plan:
-    """Put the models' batches into common steps.
+    """Put the models' batches into common steps; a model whose order is None idles all along.
 
-    Parameters
-    ----------
-    orders
-        One of each model; None for a model that idles all along.
-    lengths
-        Words of the texts of each model.
-    filler
-        The row that stands for no text.
+    ``lengths`` are the words of the texts of each model, ``filler`` is the row for no text.
     """
     n_steps = max(len(order.batches) for order in orders if order is not None)
-    steps = [
-        order.steps(n_steps) if order is not None else np.empty(0, dtype=np.int64)
-        for order in orders
-    ]
-    batches = [order.batches if order is not None else [] for order in orders]
-    plan = _fill(batches, steps, lengths, filler)
-    for k, order in enumerate(orders):
-        if order is not None:
-            working = steps[k] < len(order.batches)
-            plan.keys[working, k] = order.keys[steps[k][working]]
+    idle = EpochOrder([], np.empty(0, dtype=np.int64), 0, 0)
+    given = [order or idle for order in orders]
+    steps = [order.steps(n_steps) for order in given]
+    plan = _fill([order.batches for order in given], steps, lengths, filler)
+    for k, order in enumerate(given):
+        working = steps[k] < len(order.batches)
+        plan.keys[working, k] = order.keys[steps[k][working]]
     return plan
 
 

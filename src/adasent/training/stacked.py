@@ -40,14 +40,7 @@ class Steps(NamedTuple):
 
 
 class Stack:
-    """The weights, texts and optimiser of K runs of one kind.
-
-    Parameters
-    ----------
-    runs
-        Of one :attr:`Run.kind`.
-    cuda_graph
-        On CUDA, record steps and replay them.
+    """The weights, texts and optimiser of K runs of one :attr:`Run.kind`.
 
     Attributes
     ----------
