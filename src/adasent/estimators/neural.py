@@ -69,15 +69,10 @@ class NeuralClassifier(TextClassifier):
     """Base of the estimators that train a network, with the keywords of them all.
 
     :class:`~adasent.estimators.adasent.AdaSentClassifier` says what they mean.
-
-    Attributes
-    ----------
-    network_type, config_type
-        The network, and the dataclass that fixes its shape.
     """
 
     network_type: ClassVar[type[System]]
-    config_type: ClassVar[type[SystemConfig]]
+    config_type: ClassVar[type[SystemConfig]]  # the dataclass that fixes its shape
 
     vectors: VectorSource | Sequence[VectorSource] | None = None
     vector_size: int = 50

@@ -30,20 +30,20 @@ Part = tuple[list[str], list[Label]]
 class Job:
     """A run to make, with everything that it needs.
 
-    Without a dev part there is one setting, and an estimator that wants a validation part takes it
-    out of the training part.
+    The three parts are positions in the corpus. Without a dev part there is one setting, and an
+    estimator that wants a validation part takes it out of the training part.
     """
 
     system: str  # in a word; jobs of one system, corpus and rule are trained together
     corpus: Corpus
-    train: Indices  # positions in the corpus: what sets the weights,
-    dev: Indices | None  # what chooses epoch and setting,
-    test: Indices  # what is tested once
+    train: Indices  # sets the weights
+    dev: Indices | None  # chooses epoch and setting
+    test: Indices  # is tested once
     make: Callable[..., Any]  # random_state and a setting's keywords -> estimator, not fitted
     settings: Sequence[Setting]  # what to try, in order; of equally good ones the first is taken
     spec: dict[str, Any]  # what the record says of how it was made; equal specs, the same work
     seed: int  # of the training
-    rule: str  # with the next two, where the fold comes from; for the record
+    rule: str  # of the folds; this and the next two are for the record
     n_folds: int
     fold: int
     # Whether a network, too, is trained again on training and dev part before it is tested, for the

@@ -98,18 +98,20 @@ def _turned_signs(gains: npt.NDArray[np.float64], seed: int) -> float:
     return (1 + as_large) / (1 + N_DRAWS)
 
 
-def paired_bootstrap(first: Answers, second: Answers, *, seed: int = 0) -> Bootstrap:
+def paired_bootstrap(
+    first: Answers, second: Answers, *, n_resamples: int = N_DRAWS, seed: int = 0
+) -> Bootstrap:
     """Resample the texts with replacement and look at the difference in accuracy each time."""
     gains = _gains(first, second)
     n = len(gains)
     # Texts differ by few values, so a resample is a multinomial draw of how many have each.
     values, counts = np.unique(gains, return_counts=True)
-    draws = np.random.default_rng(seed).multinomial(n, counts / n, size=N_DRAWS)
+    draws = np.random.default_rng(seed).multinomial(n, counts / n, size=n_resamples)
     differences = draws @ values / n
     low, high = np.quantile(differences, [LEVEL / 2, 1 - LEVEL / 2])
     # One is added above and below the line: no finite number of resamples proves a p of zero.
     tails = [1 + int((differences <= 0).sum()), 1 + int((differences >= 0).sum())]
-    p = min(1.0, 2 * min(tails) / (N_DRAWS + 1))
+    p = min(1.0, 2 * min(tails) / (n_resamples + 1))
     return Bootstrap(float(gains.mean()), float(low), float(high), p)
 
 

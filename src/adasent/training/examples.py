@@ -76,12 +76,8 @@ class StackedBatch(NamedTuple):
 class StackedExamples:
     """The texts of K models, N of each at most, put on the device once.
 
-    Words lie end to end, so that one long text does not widen the others.
-
-    Attributes
-    ----------
-    filler
-        Row that stands for no text: one padding word, of no weight.
+    Words lie end to end, so that one long text does not widen the others. The row ``filler`` stands
+    for no text: one padding word, of no weight.
     """
 
     def __init__(

@@ -64,12 +64,7 @@ class TorchRows:
     """Gradient of those rows of the tables (K, V, d) that occur in a batch, in plain torch.
 
     It asks the device how many distinct words there are. ``adam`` and ``adagrad`` update the rows
-    of a table in place.
-
-    Attributes
-    ----------
-    squares
-        (K,) squared norm of each model's gradient.
+    of a table in place. ``squares`` (K,) is the squared norm of each model's gradient.
     """
 
     def __init__(self, ids: Tensor, gradient: Tensor, n_words: int) -> None:
