@@ -2,6 +2,9 @@
 
 Both rest on the log-count ratio of an n-gram, how much likelier it is in texts of one class than in
 the others. MNB adds the ratios up; NB-SVM scales the features of a linear SVM by them.
+
+An n-gram that did not occur in training does not count. A text with none that did gets the shares
+of the classes in training.
 """
 
 from __future__ import annotations
@@ -135,11 +138,7 @@ class NgramModel(TextModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _NgramClassifier(OneGoClassifier):
-    """What both share.
-
-    An n-gram that did not occur in training does not count. A text with none that did gets the
-    shares of the classes in training.
-    """
+    """What both share."""
 
     model_type = NgramModel
 

@@ -143,19 +143,22 @@ class NeuralClassifier(TextClassifier):
                 checkpoint=checkpoint,
                 device=device,
             )
+            if history.interrupted:
+                warnings.warn(
+                    f"training was interrupted after {len(history)} epochs; "
+                    f"the model is that of epoch {(history.best_epoch or 0) + 1}",
+                    AdaSentWarning,
+                    stacklevel=2,
+                )
             self._finish(run, encoded, history, device)
-        if history.interrupted:
-            warnings.warn(
-                f"training was interrupted after {len(history)} epochs; "
-                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
-                AdaSentWarning,
-                stacklevel=2,
-            )
         self._checkpoint = None if history.interrupted else checkpoint
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """As of every estimator; then the checkpoint of the run it came from is deleted."""
+        """Write the model to a folder, in place of a model that is there; see ``docs/format.md``.
+
+        Once it is on disk, the checkpoint of the finished run that it came from is deleted.
+        """
         super().save(folder)
         checkpoint: Checkpoint | None = getattr(self, "_checkpoint", None)
         if checkpoint is not None:
@@ -294,8 +297,7 @@ class NeuralClassifier(TextClassifier):
             settings, history = _read_training(saved.training)
         network = {name: getattr(opened.config, name) for name in network_settings(cls.config_type)}
         clf = cls(
-            **network,
-            **settings,
+            **network | settings,
             tokenizer=tokenizer or saved.tokenizer,
             max_words=saved.max_words,
             random_state=saved.training.get("seed", 0),

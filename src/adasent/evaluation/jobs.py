@@ -282,11 +282,9 @@ def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _Encod
         fit_encoded(estimators, [texts(f, e) for f, e in zip(fits, estimators, strict=True)])
         return True
     except (RuntimeError, MemoryError) as error:
-        # Of the CPU's allocator there is no type of its own.
-        is_want_of_memory = isinstance(
-            error, MemoryError | torch.OutOfMemoryError
-        ) or "allocate memory" in str(error)
-        if len(fits) == 1 or not is_want_of_memory:
+        by_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        by_words = "allocate memory" in str(error)  # the CPU's allocator has no type of its own
+        if len(fits) == 1 or not (by_type or by_words):
             raise
     if torch.cuda.is_available():  # outside of the handler, which keeps hold of the memory
         torch.cuda.empty_cache()
