@@ -41,8 +41,8 @@ def test_derivative_by_every_pooled_level(
         )
         assert np.abs(head.normalise(levels) @ weight.T + bias).min() > KINK_WIDTH / 2
     made = mixture(head, levels)
-    gradient = HeadGradient(head, by_vote_numpy, finish_numpy)
-    found = gradient(levels, made, made.beliefs, made.probabilities.T)
+    gradient = HeadGradient.of(head)
+    found = gradient(levels, made, made.beliefs, made.probabilities.T, by_vote_numpy, finish_numpy)
     assert found.shape == (2, 4, 7)
     for t in range(4):
         for d in range(7):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 
-from adasent.estimators.encoding import VectorSource
 from adasent.estimators.neural import NeuralClassifier, _n_threads
 from adasent.estimators.predictor import Predictor
 from adasent.runtime.network import Network
 from adasent.runtime.threads import blas_threads
-from adasent.saving.adasent import ADASENT, AdaSentFolder, read_adasent
-from adasent.saving.model import SavedModel, Schema
+from adasent.saving.adasent import AdaSentFolder, read_adasent
 from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
-from adasent.text.tokenize import Tokenizer, tokenizer_name
-from adasent.text.vocabulary import Vocabulary
+from adasent.text.tokenize import Tokenizer
 
 if TYPE_CHECKING:
     from adasent.explain import Explanation
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdaSentClassifier(NeuralClassifier):
     """Classify short texts by a consensus over phrase scales.
 
@@ -86,76 +84,17 @@ fine_tune, epochs, batch_size, patience
     system = "adasent"
     network_type = AdaSent
     config_type = AdaSentConfig
-    _folder: AdaSentFolder
 
-    def __init__(
-        self,
-        *,
-        vectors: VectorSource | Sequence[VectorSource] | None = None,
-        vector_size: int = 50,
-        extra_words: int = 30_000,
-        tokenizer: str | Tokenizer = "words",
-        min_count: int = 1,
-        max_words: int = 2000,
-        hidden_size: int = 100,
-        pooling: str = "max",
-        activation: str = "tanh",
-        local_gate: str = "softmax",
-        level_gate: str = "softmax",
-        level_norm: bool = True,
-        classifier_size: int = 100,
-        gate_size: int = 20,
-        copy_bias: float = 4.0,
-        optimizer: str = "adam",
-        learning_rate: float | None = None,
-        penalty: float = 1e-4,
-        clip_norm: float = 5.0,
-        word_dropout: float = 0.1,
-        vector_dropout: float | None = None,
-        dropout: float = 0.3,
-        fine_tune: bool = True,
-        epochs: int = 30,
-        batch_size: int = 50,
-        patience: int = 10,
-        validation_fraction: float = 0.1,
-        class_weight: Mapping[Any, float] | str | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.vectors = vectors
-        self.vector_size = vector_size
-        self.extra_words = extra_words
-        self.tokenizer = tokenizer
-        self.min_count = min_count
-        self.max_words = max_words
-        self.hidden_size = hidden_size
-        self.pooling = pooling
-        self.activation = activation
-        self.local_gate = local_gate
-        self.level_gate = level_gate
-        self.level_norm = level_norm
-        self.classifier_size = classifier_size
-        self.gate_size = gate_size
-        self.copy_bias = copy_bias
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.penalty = penalty
-        self.clip_norm = clip_norm
-        self.word_dropout = word_dropout
-        self.vector_dropout = vector_dropout
-        self.dropout = dropout
-        self.fine_tune = fine_tune
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    hidden_size: int = 100
+    pooling: str = "max"
+    activation: str = "tanh"
+    local_gate: str = "softmax"
+    level_gate: str = "softmax"
+    level_norm: bool = True
+    classifier_size: int = 100
+    gate_size: int = 20
+    copy_bias: float = 4.0
+    _folder: AdaSentFolder = field(init=False)  # that a model was loaded from
 
     # -- prediction ----------------------------------------------------------------------------
 
@@ -202,25 +141,12 @@ fine_tune, epochs, batch_size, patience
     # -- saving --------------------------------------------------------------------------------
 
     @classmethod
-    def _schema(cls) -> Schema[AdaSentConfig, Vocabulary]:
-        return ADASENT
-
-    @classmethod
     def _open(cls, folder: str | os.PathLike[str]) -> AdaSentFolder:
         return read_adasent(folder)
 
-    def _to_saved(self) -> SavedModel:
+    def _stored(self) -> tuple[AdaSentConfig, dict[str, np.ndarray]]:
         config, table, tensors = self._weights()
-        return SavedModel(
-            self.system,
-            config.to_dict(),
-            tokenizer_name(self.encoder_.tokenizer),
-            self.encoder_.max_words,
-            self.classes_,
-            self.vocabulary_.to_list(),
-            table.to_tensors() | tensors,
-            self.training_,
-        )
+        return config, table.to_tensors() | tensors
 
     @classmethod
     def _from_opened(cls, opened: Any, tokenizer: Tokenizer | None, folder: Path) -> Self:

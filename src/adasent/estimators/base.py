@@ -22,14 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adasent.checks import check_integer, check_range
 from adasent.errors import AdaSentWarning, DataError
 from adasent.saving.folder import TRAINING
-from adasent.saving.model import (
-    SavedModel,
-    Schema,
-    naming,
-    read_model,
-    tokenizer_of,
-    write_model,
-)
+from adasent.saving.model import SavedModel, naming, tokenizer_of, write_model
 from adasent.text.encoder import check_texts
 from adasent.text.tokenize import Tokenizer
 
@@ -45,21 +38,11 @@ class Labelled(NamedTuple):
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Base of all estimators.
+    """Base of all estimators."""
 
-    Attributes
-    ----------
-    system
-        Name of the system in :data:`adasent.estimators.registry.SYSTEMS`.
-    classes_
-        The labels, in the order of the columns of ``predict_proba``.
-    training_
-        How the model came about; it is saved with it.
-    """
-
-    system: ClassVar[str]
-    classes_: np.ndarray
-    training_: dict[str, Any]
+    system: ClassVar[str]  # its name in adasent.estimators.registry.SYSTEMS
+    classes_: np.ndarray  # the labels, in the order of the columns of ``predict_proba``
+    training_: dict[str, Any]  # how the model came about; it is saved with it
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each text, as the user gave it in ``fit``."""
@@ -81,13 +64,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> Self:
-        """Read a saved model.
-
-        Parameters
-        ----------
-        tokenizer
-            The callable the model was trained with, needed only if it was not a named one.
-        """
+        """Read a saved model; ``tokenizer`` is needed only if it was trained with a callable."""
         opened = cls._open(folder)
         tokenizer_of(opened.saved, tokenizer)  # refused before anything is built
         with naming(Path(folder) / TRAINING):
@@ -98,14 +75,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return clf
 
     @classmethod
+    @abstractmethod
     def _open(cls, folder: str | os.PathLike[str]) -> Any:
         """Read the folder of a model of this system, checked."""
-        return read_model(folder, cls._schema())
-
-    @classmethod
-    @abstractmethod
-    def _schema(cls) -> Schema[Any, Any]:
-        """What the folder of a model of this system holds."""
 
     @abstractmethod
     def _to_saved(self) -> SavedModel:
@@ -169,11 +141,8 @@ def check_examples(X: Any, y: Any) -> tuple[list[str], np.ndarray]:
 def check_labels(y: Any) -> np.ndarray:
     """(N,) labels of one kind: strings, integers, booleans or whole floats.
 
-    Raises
-    ------
-    DataError
-        For missing labels, mixed types (numpy would turn them all into strings), and kinds that
-        a saved model cannot hold.
+    Refused are missing labels, mixed types (numpy would turn them all into strings), and kinds that
+    a saved model cannot hold.
     """
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:

@@ -2,11 +2,15 @@
 
 Both rest on the log-count ratio of an n-gram, how much likelier it is in texts of one class than in
 the others. MNB adds the ratios up; NB-SVM scales the features of a linear SVM by them.
+
+An n-gram that did not occur in training does not count. A text with none that did gets the shares
+of the classes in training.
 """
 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,18 +22,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import LinearSVC
 
-from adasent.checks import check_integer, check_range
+from adasent.checks import JsonConfig, check_integer, check_range
 from adasent.errors import AdaSentWarning, ModelFormatError
-from adasent.estimators.one_go import (
-    OneGoClassifier,
-    Settings,
-    TextModel,
-    TokenExamples,
-    Tokens,
-    as_saved,
-)
+from adasent.estimators.one_go import OneGoClassifier, TextModel, TokenExamples, Tokens, as_saved
 from adasent.saving.model import Stored
-from adasent.text.tokenize import Tokenizer
 
 Ngram = tuple[str, ...]
 
@@ -38,7 +34,7 @@ _MAX_ITER = 10_000
 
 
 @dataclass(frozen=True)
-class MNBConfig(Settings):
+class MNBConfig(JsonConfig):
     """Settings of MNB.
 
     Attributes
@@ -80,33 +76,20 @@ class NBSVMConfig(MNBConfig):
 
 
 class NgramModel(TextModel):
-    """A linear score for each class over the n-grams that a text has.
-
-    Parameters
-    ----------
-    ngrams
-        n-gram -> its column of ``coef``.
-    coef
-        (C, V) weights.
-    intercept
-        (C,) added to the scores.
-    log_prior
-        (C,) scores of a text that has none of the n-grams.
-    """
+    """A linear score for each class over the n-grams that a text has."""
 
     def __init__(
         self,
-        ngrams: Mapping[Ngram, int],
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        log_prior: np.ndarray,
+        ngrams: Mapping[Ngram, int],  # n-gram -> its column of ``coef``
+        coef: np.ndarray,  # (C, V)
+        intercept: np.ndarray,  # (C,)
+        log_prior: np.ndarray,  # (C,) scores of a text that has none of the n-grams
     ) -> None:
         self.ngrams = ngrams
         self.coef, self.intercept, self.log_prior = as_saved(coef, intercept, log_prior)
         self._vectorizer = _vectorizer(max(map(len, ngrams)), ngrams)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
-        """(N, C) log probabilities, each row up to a constant."""
         present = self._vectorizer.transform(tokens)  # (N, V)
         scores: np.ndarray = present @ self.coef.T + self.intercept
         scores[present.getnnz(axis=1) == 0] = self.log_prior
@@ -116,7 +99,7 @@ class NgramModel(TextModel):
         """N-grams in the order of the columns, each a list of its words; and the arrays."""
         ordered = sorted(self.ngrams, key=self.ngrams.__getitem__)
         arrays = {"coef": self.coef, "intercept": self.intercept, "log_prior": self.log_prior}
-        return list(map(list, ordered)), {k: v.astype(np.float32) for k, v in arrays.items()}
+        return list(map(list, ordered)), arrays
 
     @classmethod
     def parse_vocabulary(cls, words: list[Any], config: MNBConfig) -> dict[Ngram, int]:
@@ -140,7 +123,6 @@ class NgramModel(TextModel):
     def stored(
         cls, config: MNBConfig, vocabulary: dict[Ngram, int], n_classes: int
     ) -> dict[str, Stored]:
-        """A column of weights for each n-gram, and what a text starts with."""
         return {
             "coef": Stored((n_classes, len(vocabulary))),
             "intercept": Stored((n_classes,)),
@@ -151,11 +133,32 @@ class NgramModel(TextModel):
     def from_parts(
         cls, config: MNBConfig, vocabulary: dict[Ngram, int], arrays: dict[str, np.ndarray]
     ) -> Self:
-        """Inverse of :meth:`parts`."""
         return cls(vocabulary, **arrays)
 
 
-class MNBClassifier(OneGoClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _NgramClassifier(OneGoClassifier):
+    """What both share."""
+
+    model_type = NgramModel
+
+    max_ngram: int = 2
+    alpha: float = 1.0
+
+    def _train(self, config: MNBConfig, examples: TokenExamples, seed: int) -> NgramModel:
+        vectorizer = _vectorizer(config.max_ngram)
+        present = vectorizer.fit_transform(examples.tokens)
+        weights = self._weights(config, present, examples, seed)
+        return NgramModel(vectorizer.vocabulary_, *weights, examples.log_prior())
+
+    @abstractmethod
+    def _weights(
+        self, config: Any, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(C, V) weights of the n-grams that texts have, (N, V), and (C,) intercepts."""
+
+
+class MNBClassifier(_NgramClassifier):
     """Multinomial naive Bayes over the n-grams of a text, each counted once.
 
     The score of class c is log N_c plus, for each n-gram of the text, log p(n-gram | c). For two
@@ -167,47 +170,25 @@ class MNBClassifier(OneGoClassifier):
     ----------
     max_ngram, alpha
         See :class:`MNBConfig`.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning.
+    tokenizer, max_words
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`.
     random_state
         Not used, since nothing is random; every system takes one.
-
-    Notes
-    -----
-    An n-gram that did not occur in training does not count. A text with none that did gets the
-    shares of the classes in training.
     """
 
     system = "mnb"
     config_type = MNBConfig
-    model_type = NgramModel
 
-    def __init__(
-        self,
-        *,
-        max_ngram: int = 2,
-        alpha: float = 1.0,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.max_ngram = max_ngram
-        self.alpha = alpha
-
-    def _train(self, config: MNBConfig, examples: TokenExamples, seed: int) -> NgramModel:
-        vectorizer = _vectorizer(config.max_ngram)
-        present = vectorizer.fit_transform(examples.tokens)
+    def _weights(
+        self, config: MNBConfig, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         likelihood = _log_likelihood(_counts(present, examples), config.alpha)
         # What all classes share decides nothing; of two classes, +-r / 2 is left.
-        coef = likelihood - likelihood.mean(axis=0)
-        log_prior = examples.log_prior()
-        return NgramModel(vectorizer.vocabulary_, coef, log_prior, log_prior)
+        return likelihood - likelihood.mean(axis=0), examples.log_prior()
 
 
-class NBSVMClassifier(OneGoClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NBSVMClassifier(_NgramClassifier):
     """A linear SVM whose features are log-count ratios, interpolated with naive Bayes.
 
     For a class against the rest, an n-gram of the text has the value of its log-count ratio r. A
@@ -223,43 +204,21 @@ class NBSVMClassifier(OneGoClassifier):
     ----------
     max_ngram, alpha, beta, C
         See :class:`NBSVMConfig`.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning.
+    tokenizer, max_words
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`.
     random_state
         Seed of the order in which the SVM's solver takes the texts.
-
-    Notes
-    -----
-    An n-gram that did not occur in training does not count. A text with none that did gets the
-    shares of the classes in training.
     """
 
     system = "nbsvm"
     config_type = NBSVMConfig
-    model_type = NgramModel
 
-    def __init__(
-        self,
-        *,
-        max_ngram: int = 2,
-        alpha: float = 1.0,
-        beta: float = 0.25,
-        C: float = 1.0,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.max_ngram = max_ngram
-        self.alpha = alpha
-        self.beta = beta
-        self.C = C
+    beta: float = 0.25
+    C: float = 1.0
 
-    def _train(self, config: NBSVMConfig, examples: TokenExamples, seed: int) -> NgramModel:
-        vectorizer = _vectorizer(config.max_ngram)
-        present = vectorizer.fit_transform(examples.tokens)
+    def _weights(
+        self, config: NBSVMConfig, present: csr_matrix, examples: TokenExamples, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         counts = _counts(present, examples)
         ratios = _log_likelihood(counts, config.alpha) - _log_likelihood(
             counts.sum(axis=0) - counts, config.alpha
@@ -281,11 +240,9 @@ class NBSVMClassifier(OneGoClassifier):
                 f"the SVM of {n_unfinished} of {len(totals)} classes did not converge in "
                 f"{_MAX_ITER:,} rounds; lower C",
                 AdaSentWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        log_prior = examples.log_prior()
-        intercept = np.where(totals > 0, 0.0, log_prior)
-        return NgramModel(vectorizer.vocabulary_, coef, intercept, log_prior)
+        return coef, np.where(totals > 0, 0.0, examples.log_prior())
 
 
 def _ngrams(tokens: list[str], longest: int) -> list[Ngram]:

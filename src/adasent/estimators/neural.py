@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,8 +21,8 @@ from adasent.checks import check_flag, check_integer, check_range
 from adasent.data import held_out
 from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
-from adasent.estimators.encoding import Encoded as Encoded
 from adasent.estimators.encoding import (
+    Encoded,
     VectorSource,
     count_unseen,
     first_table,
@@ -30,13 +30,13 @@ from adasent.estimators.encoding import (
     read_sources,
 )
 from adasent.saving.folder import TRAINING
-from adasent.saving.model import Opened, naming, tokenizer_of
+from adasent.saving.model import Opened, SavedModel, naming, tokenizer_of
 from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
 from adasent.text.batch import length_buckets, pad
 from adasent.text.encoder import TextEncoder, check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer
+from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
@@ -64,43 +64,39 @@ class TrainedOn(NamedTuple):
     threads: int  # of torch
 
 
-class _PreparedFit(NamedTuple):
-    """A fit that is ready to train, and what will be needed after it."""
-
-    run: Run
-    encoded: Encoded
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeuralClassifier(TextClassifier):
-    """Base of the estimators that train a network.
+    """Base of the estimators that train a network, with the keywords of them all.
 
-    Attributes
-    ----------
-    network_type, config_type
-        The network, and the dataclass that fixes its shape.
+    :class:`~adasent.estimators.adasent.AdaSentClassifier` says what they mean.
     """
 
     network_type: ClassVar[type[System]]
-    config_type: ClassVar[type[SystemConfig]]
+    config_type: ClassVar[type[SystemConfig]]  # the dataclass that fixes its shape
 
-    vectors: VectorSource | Sequence[VectorSource] | None
-    vector_size: int
-    extra_words: int
-    tokenizer: str | Tokenizer
-    min_count: int
-    max_words: int
-    validation_fraction: float
-    class_weight: Mapping[Any, float] | str | None
-    checkpoint: str | os.PathLike[str] | None
-    random_state: int | np.random.RandomState | None
-    n_jobs: int | None
-    verbose: int
-
-    vocabulary_: Vocabulary
-    encoder_: TextEncoder
-    model_: Any
-    history_: History
-    trained_on_: TrainedOn
+    vectors: VectorSource | Sequence[VectorSource] | None = None
+    vector_size: int = 50
+    extra_words: int = 30_000
+    tokenizer: str | Tokenizer = "words"
+    min_count: int = 1
+    max_words: int = 2000
+    optimizer: str = "adam"
+    learning_rate: float | None = None
+    penalty: float = 1e-4
+    clip_norm: float = 5.0
+    word_dropout: float = 0.1
+    vector_dropout: float | None = None
+    dropout: float = 0.3
+    fine_tune: bool = True
+    epochs: int = 30
+    batch_size: int = 50
+    patience: int = 10
+    validation_fraction: float = 0.1
+    class_weight: Mapping[Any, float] | str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
+    verbose: int = 0
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -116,10 +112,8 @@ class NeuralClassifier(TextClassifier):
 
         Parameters
         ----------
-        X
-            Strings: list, array or Series.
-        y
-            One label a text: strings, integers, booleans.
+        X, y
+            Strings in a list, array or Series, and one label a text.
         sample_weight
             (N,) weight of each text in the loss; zero leaves it out of the loss.
         validation
@@ -134,37 +128,36 @@ class NeuralClassifier(TextClassifier):
         With a ``checkpoint``, the state of a finished run stays there until ``save`` has written
         the model: until then ``fit`` with the same data goes straight to the end.
         """
-        prepared = self._build(self.encode(X, y, sample_weight, validation))
+        encoded = self.encode(X, y, sample_weight, validation)
+        run = self._build(encoded)
         device = default_device()
         checkpoint = None
         with _threads(self.n_jobs):
             if self.checkpoint is not None:
                 path = Path(self.checkpoint) / CHECKPOINT_FILE
-                checkpoint = Checkpoint(path, run_fingerprint(prepared.run, device))
+                checkpoint = Checkpoint(path, run_fingerprint(run, device))
                 checkpoint.check_writable()
             (history,) = train(
-                [prepared.run],
+                [run],
                 callbacks=[ProgressBar()] if self.verbose else [],
                 checkpoint=checkpoint,
                 device=device,
             )
-            self.trained_on_ = _trained_on(device)
-        if history.interrupted:
-            warnings.warn(
-                f"training was interrupted after {len(history)} epochs; "
-                f"the model is that of epoch {(history.best_epoch or 0) + 1}",
-                AdaSentWarning,
-                stacklevel=2,
-            )
-        self._finish(prepared, history)
+            if history.interrupted:
+                warnings.warn(
+                    f"training was interrupted after {len(history)} epochs; "
+                    f"the model is that of epoch {(history.best_epoch or 0) + 1}",
+                    AdaSentWarning,
+                    stacklevel=2,
+                )
+            self._finish(run, encoded, history, device)
         self._checkpoint = None if history.interrupted else checkpoint
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder, in place of a model that is there; see ``docs/format.md``.
 
-        A save that fails or is killed leaves the old model as it was. Once the new one is on disk,
-        the checkpoint of the finished run that it came from is deleted.
+        Once it is on disk, the checkpoint of the finished run that it came from is deleted.
         """
         super().save(folder)
         checkpoint: Checkpoint | None = getattr(self, "_checkpoint", None)
@@ -239,32 +232,31 @@ class NeuralClassifier(TextClassifier):
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
         return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
-    def _build(self, encoded: Encoded) -> _PreparedFit:
+    def _build(self, encoded: Encoded) -> Run:
         """A fresh network for texts that were encoded by an estimator of the same vectors."""
-        table = self._widen(encoded.table)
         vocabulary = encoded.encoder.vocabulary
-        network = self._shape(
+        network, table = self._shape(
+            encoded.table,
             n_trained=vocabulary.n_training,
             n_fixed=len(vocabulary) - vocabulary.n_training,
             n_classes=len(encoded.classes),
-            vector_size=table.shape[1],
         )
         with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
             torch.manual_seed(encoded.seed)
             model = self.network_type(network)
             model.embedding.set_vectors(torch.from_numpy(table))
         config = self._training_config(encoded.table.shape[1])
-        run = Run(model, encoded.training, encoded.validation, config, encoded.seed)
-        return _PreparedFit(run, encoded)
+        return Run(model, encoded.training, encoded.validation, config, encoded.seed)
 
-    def _finish(self, prepared: _PreparedFit, history: History) -> Self:
+    def _finish(self, run: Run, encoded: Encoded, history: History, device: torch.device) -> None:
         """Everything after training: the fitted attributes."""
-        run, encoded = prepared
         _round_table(run.model)
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        self.trained_on_ = TrainedOn(name, torch.get_num_threads())
         self.classes_ = encoded.classes
         self.vocabulary_ = encoded.encoder.vocabulary
         self.encoder_ = encoded.encoder
-        self.model_ = run.model
+        self.model_: Any = run.model
         self.history_ = history
         self.training_ = {
             "n_texts": encoded.n_texts,
@@ -275,7 +267,26 @@ class NeuralClassifier(TextClassifier):
             "history": history.to_dict(),
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
         }
-        return self
+
+    # -- saving --------------------------------------------------------------------------------
+
+    def _stored(self) -> tuple[SystemConfig, dict[str, np.ndarray]]:
+        """The shape of the network, and its tensors as they are saved."""
+        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
+        return self.model_.config, tensors
+
+    def _to_saved(self) -> SavedModel:
+        config, tensors = self._stored()
+        return SavedModel(
+            self.system,
+            config.to_dict(),
+            tokenizer_name(self.encoder_.tokenizer),
+            self.encoder_.max_words,
+            self.classes_,
+            self.vocabulary_.to_list(),
+            tensors,
+            self.training_,
+        )
 
     @classmethod
     def _from_opened(
@@ -286,8 +297,7 @@ class NeuralClassifier(TextClassifier):
             settings, history = _read_training(saved.training)
         network = {name: getattr(opened.config, name) for name in network_settings(cls.config_type)}
         clf = cls(
-            **network,
-            **settings,
+            **network | settings,
             tokenizer=tokenizer or saved.tokenizer,
             max_words=saved.max_words,
             random_state=saved.training.get("seed", 0),
@@ -299,14 +309,11 @@ class NeuralClassifier(TextClassifier):
         clf.history_ = history
         return clf
 
-    def _shape(self, **sizes: int) -> SystemConfig:
-        """The network's config: its settings, and the sizes that follow from the data."""
+    def _shape(self, table: np.ndarray, **sizes: int) -> tuple[SystemConfig, np.ndarray]:
+        """The network's config, of its settings and the sizes of the data; the table it takes."""
         settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
-        return self.config_type(**sizes, **settings)
-
-    def _widen(self, table: np.ndarray) -> np.ndarray:
-        """The word table as the network takes it."""
-        return table
+        table = self.network_type.widen(table, settings)
+        return self.config_type(vector_size=table.shape[1], **sizes, **settings), table
 
     def _parse(
         self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
@@ -365,22 +372,16 @@ def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
     which are not complete. All are trained on the threads of the first.
     """
-    fits = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
+    runs = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
     device = default_device()
     kinds: dict[Hashable, list[int]] = {}
-    for i, prepared in enumerate(fits):
-        kinds.setdefault(prepared.run.kind, []).append(i)
+    for i, run in enumerate(runs):
+        kinds.setdefault(run.kind, []).append(i)
     with _threads(estimators[0].n_jobs):
         for members in kinds.values():
-            histories = train([fits[i].run for i in members], device=device)
+            histories = train([runs[i] for i in members], device=device)
             for i, history in zip(members, histories, strict=True):
-                estimators[i].trained_on_ = _trained_on(device)
-                estimators[i]._finish(fits[i], history)
-
-
-def _trained_on(device: torch.device) -> TrainedOn:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return TrainedOn(name, torch.get_num_threads())
+                estimators[i]._finish(runs[i], texts[i], history, device)
 
 
 def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
@@ -393,10 +394,8 @@ def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) 
     """The size of the network that the estimator would train."""
 
     def total(n_words: int) -> int:
-        table = estimator._widen(np.zeros((n_words, vector_size), dtype=np.float32))
-        config = estimator._shape(
-            n_trained=n_words, n_classes=n_classes, vector_size=table.shape[1]
-        )
+        table = np.zeros((n_words, vector_size), dtype=np.float32)
+        config, _ = estimator._shape(table, n_trained=n_words, n_classes=n_classes)
         with torch.random.fork_rng(devices=[]):
             model = estimator.network_type(config)
         return sum(parameter.numel() for parameter in model.parameters())

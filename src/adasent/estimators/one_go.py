@@ -5,6 +5,7 @@ A system turns tokens into a model, and a model turns tokens into scores.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from importlib.metadata import version
@@ -17,7 +18,14 @@ from sklearn.utils.extmath import softmax
 from adasent.checks import JsonConfig, check_integer
 from adasent.errors import DataError
 from adasent.estimators.base import TextClassifier, check_training, seed_from
-from adasent.saving.model import Opened, SavedModel, Schema, Stored, tokenizer_of
+from adasent.saving.model import (
+    Opened,
+    SavedModel,
+    Schema,
+    Stored,
+    read_model,
+    tokenizer_of,
+)
 from adasent.text.encoder import check_texts, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 
@@ -57,7 +65,7 @@ class TextModel(ABC):
 
     @abstractmethod
     def parts(self) -> tuple[list[Any], dict[str, np.ndarray]]:
-        """The vocabulary as a JSON list, and the arrays, float32, by name."""
+        """The vocabulary as a JSON list, and the arrays, of values that float32 has, by name."""
 
     @classmethod
     @abstractmethod
@@ -80,13 +88,9 @@ def as_saved(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(array.astype(np.float32).astype(np.float64) for array in arrays)
 
 
-@dataclass(frozen=True)
-class Settings(JsonConfig):
-    """Base of the configurations; each field is also a keyword of the estimator."""
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class OneGoClassifier(TextClassifier):
-    """Base of the estimators that train in one go; a subclass says how.
+    """Base of the estimators that train in one go; a subclass says how, in :meth:`_train`.
 
     Parameters
     ----------
@@ -95,30 +99,18 @@ class OneGoClassifier(TextClassifier):
     max_words
         Longer texts are cut there, with a warning.
     random_state
-        Seed of everything random.
-
-    Attributes
-    ----------
-    libraries
-        What trains it; their versions are kept with a model and in the records of runs.
-    model_
-        What was learnt.
+        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
     """
 
-    config_type: ClassVar[type[Settings]]
+    config_type: ClassVar[type[JsonConfig]]  # each field is also a keyword of the estimator
     model_type: ClassVar[type[TextModel]]
     max_words_limit: ClassVar[float] = float("inf")
+    # What trains it; their versions are kept with a model and in the records of runs.
     libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
 
-    def __init__(
-        self,
-        tokenizer: str | Tokenizer,
-        max_words: int,
-        random_state: int | np.random.RandomState | None,
-    ) -> None:
-        self.tokenizer = tokenizer
-        self.max_words = max_words
-        self.random_state = random_state
+    tokenizer: str | Tokenizer = "words"
+    max_words: int = 2000
+    random_state: int | np.random.RandomState | None = 0
 
     @abstractmethod
     def _train(self, config: Any, examples: TokenExamples, seed: int) -> TextModel:
@@ -129,20 +121,12 @@ class OneGoClassifier(TextClassifier):
         return {}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on texts and labels.
+        """Train on texts, a list, array or Series, and one label a text.
 
-        Parameters
-        ----------
-        X
-            Strings: list, array or Series.
-        y
-            One label a text: strings, integers, booleans.
-        sample_weight
-            (N,) weight of each text; 2 counts as the text given twice, zero leaves it out.
+        Of the (N,) weights, 2 counts as the text given twice, and zero leaves it out.
         """
-        config = self.config_type(
-            **{f.name: getattr(self, f.name) for f in fields(self.config_type)}
-        )
+        names = [f.name for f in fields(self.config_type)]  # type: ignore[arg-type]
+        config = self.config_type(**{name: getattr(self, name) for name in names})
         check_integer("max_words", self.max_words, 1, self.max_words_limit)
         tokenizer = get_tokenizer(self.tokenizer)
         texts, _, targets, weights, classes = check_training(X, y, sample_weight)
@@ -178,14 +162,14 @@ class OneGoClassifier(TextClassifier):
         return probabilities
 
     @classmethod
-    def _schema(cls) -> Schema[Any, Any]:
-        model = cls.model_type
-        return Schema(
+    def _open(cls, folder: str | os.PathLike[str]) -> Opened[JsonConfig, Any]:
+        schema = Schema(
             cls.system,
             lambda settings, n_classes: cls.config_type.from_dict(settings),
-            model.parse_vocabulary,
-            model.stored,
+            cls.model_type.parse_vocabulary,
+            cls.model_type.stored,
         )
+        return read_model(folder, schema)
 
     def _to_saved(self) -> SavedModel:
         vocabulary, arrays = self.model_.parts()
@@ -196,13 +180,13 @@ class OneGoClassifier(TextClassifier):
             self.max_words_,
             self.classes_,
             vocabulary,
-            arrays,
+            {name: array.astype(np.float32, copy=False) for name, array in arrays.items()},
             self.training_,
         )
 
     @classmethod
     def _from_opened(
-        cls, opened: Opened[Settings, Any], tokenizer: Tokenizer | None, folder: Path
+        cls, opened: Opened[JsonConfig, Any], tokenizer: Tokenizer | None, folder: Path
     ) -> Self:
         saved, config, vocabulary = opened
         clf = cls(

@@ -16,19 +16,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from adasent.checks import check_integer, check_range
+from adasent.checks import JsonConfig, check_integer, check_range
 from adasent.errors import DataError, ModelFormatError, require
-from adasent.estimators.one_go import (
-    OneGoClassifier,
-    Settings,
-    TextModel,
-    TokenExamples,
-    Tokens,
-    as_saved,
-)
+from adasent.estimators.one_go import OneGoClassifier, TextModel, TokenExamples, Tokens, as_saved
 from adasent.saving.model import Stored
 from adasent.text.encoder import check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer
+from adasent.text.tokenize import get_tokenizer
 
 #: Learning rate of the last step.
 _LAST_RATE = 1e-4
@@ -42,7 +35,7 @@ _MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True)
-class ParagraphVectorConfig(Settings):
+class ParagraphVectorConfig(JsonConfig):
     """Settings of Paragraph Vector.
 
     Attributes
@@ -88,14 +81,8 @@ class DocumentModel:
     The tables and the compiled passes are gensim's. Its loop over the corpus is not used: it goes
     through threads, and it starts an inference from a vector that depends on Python's salted hash.
 
-    Parameters
-    ----------
-    kind
-        ``dm`` or ``dbow``.
-    counts
-        Occurrences of each word, which decide how often it is drawn as a negative sample.
-    seed
-        Of the first values and the draws of training.
+    ``kind`` is ``dm`` or ``dbow``; ``counts``, the occurrences of each word, decide how often it is
+    drawn as a negative sample.
     """
 
     def __init__(
@@ -167,27 +154,15 @@ class DocumentModel:
 
 
 class ParagraphModel(TextModel):
-    """Both models and the logistic regression.
-
-    Parameters
-    ----------
-    counts
-        Occurrences of each word.
-    dm, dbow
-        The trained models.
-    coef
-        (C, 2 d) weights of the directions of the vectors, PV-DM's first.
-    intercept
-        (C,)
-    """
+    """Both models, trained, and the logistic regression."""
 
     def __init__(
         self,
-        counts: Mapping[str, int],
+        counts: Mapping[str, int],  # occurrences of each word
         dm: DocumentModel,
         dbow: DocumentModel,
-        coef: np.ndarray,
-        intercept: np.ndarray,
+        coef: np.ndarray,  # (C, 2 d) weights of the directions of the vectors, PV-DM's first
+        intercept: np.ndarray,  # (C,)
     ) -> None:
         self.counts = counts
         self.dm = dm
@@ -195,7 +170,6 @@ class ParagraphModel(TextModel):
         self.coef, self.intercept = as_saved(coef, intercept)
 
     def scores(self, tokens: Tokens) -> np.ndarray:
-        """(N, C) log probabilities, each row up to a constant."""
         vectors = _infer_all(self.dm, self.dbow, tokens)
         # Not a matrix product: its last bits depend on how many rows it has.
         scores: np.ndarray = np.einsum("nf,cf->nc", vectors, self.coef) + self.intercept
@@ -207,8 +181,8 @@ class ParagraphModel(TextModel):
             "dm.words": self.dm.tables.wv.vectors,
             "dm.hidden": self.dm.tables.syn1neg,
             "dbow.hidden": self.dbow.tables.syn1neg,
-            "coef": self.coef.astype(np.float32),
-            "intercept": self.intercept.astype(np.float32),
+            "coef": self.coef,
+            "intercept": self.intercept,
         }
 
     @classmethod
@@ -231,7 +205,6 @@ class ParagraphModel(TextModel):
     def stored(
         cls, config: ParagraphVectorConfig, vocabulary: dict[str, int], n_classes: int
     ) -> dict[str, Stored]:
-        """Tables with a row for each word, and the regression."""
         table = Stored((len(vocabulary), config.vector_size))
         return {
             "dm.words": table,
@@ -248,7 +221,6 @@ class ParagraphModel(TextModel):
         vocabulary: dict[str, int],
         arrays: dict[str, np.ndarray],
     ) -> Self:
-        """Inverse of :meth:`parts`."""
         dm, dbow = (DocumentModel(kind, vocabulary, config) for kind in ("dm", "dbow"))
         dm.tables.wv.vectors = arrays["dm.words"]
         dm.tables.syn1neg = arrays["dm.hidden"]
@@ -256,6 +228,7 @@ class ParagraphModel(TextModel):
         return cls(vocabulary, dm, dbow, arrays["coef"], arrays["intercept"])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ParagraphVectorClassifier(OneGoClassifier):
     """Logistic regression on the PV-DM and PV-DBOW vectors of a text, side by side.
 
@@ -270,12 +243,8 @@ class ParagraphVectorClassifier(OneGoClassifier):
         See :class:`ParagraphVectorConfig`.
     unlabelled
         Further texts to learn the vectors from, without labels; they are not saved.
-    tokenizer
-        ``words``, ``kim`` or a callable from a string to a list of strings.
-    max_words
-        Longer texts are cut there, with a warning; at most 10,000.
-    random_state
-        Seed of everything random. The same seed gives the same model, bit for bit, on one machine.
+    tokenizer, max_words, random_state
+        See :class:`~adasent.estimators.one_go.OneGoClassifier`; at most 10,000 words.
 
     Notes
     -----
@@ -289,30 +258,14 @@ class ParagraphVectorClassifier(OneGoClassifier):
     max_words_limit = _MAX_WORDS
     libraries = (*OneGoClassifier.libraries, "gensim")
 
-    def __init__(
-        self,
-        *,
-        vector_size: int = 100,
-        window: int = 5,
-        negative: int = 5,
-        min_count: int = 1,
-        epochs: int = 20,
-        learning_rate: float = 0.05,
-        C: float = 0.1,
-        unlabelled: Any = None,
-        tokenizer: str | Tokenizer = "words",
-        max_words: int = 2000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(tokenizer, max_words, random_state)
-        self.vector_size = vector_size
-        self.window = window
-        self.negative = negative
-        self.min_count = min_count
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.C = C
-        self.unlabelled = unlabelled
+    vector_size: int = 100
+    window: int = 5
+    negative: int = 5
+    min_count: int = 1
+    epochs: int = 20
+    learning_rate: float = 0.05
+    C: float = 0.1
+    unlabelled: Any = None
 
     def _train(
         self, config: ParagraphVectorConfig, examples: TokenExamples, seed: int

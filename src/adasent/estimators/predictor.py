@@ -51,13 +51,7 @@ class Predictor:
         self.training_ = training or {}
 
     def predict(self, texts: Any) -> np.ndarray:
-        """The most probable label of each text.
-
-        Parameters
-        ----------
-        texts
-            Strings: list, array or Series.
-        """
+        """The most probable label of each text of a list, array or Series."""
         labels: np.ndarray = self.classes_[self.predict_proba(texts).argmax(axis=1)]
         return labels
 
@@ -121,20 +115,7 @@ class Predictor:
 
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Predictor:
-    """Read a saved AdaSent model for prediction; ``adasent.load`` reads those of any system.
-
-    Parameters
-    ----------
-    folder
-        What ``AdaSentClassifier.save`` or ``adasent train`` wrote.
-    tokenizer
-        The callable the model was trained with, needed only if it was not a named one.
-
-    Raises
-    ------
-    ModelFormatError
-        If the folder is not a whole and valid model.
-    """
+    """As :func:`adasent.estimators.registry.load`, for a model of AdaSent alone."""
     saved, config, vocabulary, table, tensors = read_adasent(folder)
     network = Network(config, table, tensors)
     encoder = TextEncoder(tokenizer_of(saved, tokenizer), vocabulary, saved.max_words)

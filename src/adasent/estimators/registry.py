@@ -23,41 +23,22 @@ _PARAGRAPHS = (("sklearn", "train"), ("gensim", "vectors"))
 
 @dataclass(frozen=True)
 class SystemEntry:
-    """Everything there is to say of a system.
+    """Everything there is to say of a system."""
 
-    Attributes
-    ----------
-    name
-        What ``--system`` and :func:`make` take.
-    title
-        Its name in the paper's tables.
-    summary
-        What it is, in a few words.
-    paper
-        Where it comes from.
-    module, attribute
-        The class: an estimator or, in ``adasent.systems``, a network, of which
-        :mod:`adasent.estimators.rivals` makes one.
-    needs
-        Packages that must be there, each with the extra of ``adasent`` that brings it.
-    vectors
-        Whether it reads word vectors.
-    trees
-        Whether it composes along parse trees.
-    by_epochs
-        Whether it is trained by epochs, with validation, progress and checkpoints; the others
-        train in one go.
-    """
-
-    name: str
-    title: str
+    name: str  # what ``--system`` and ``make`` take
+    title: str  # in the paper's tables
     summary: str
-    paper: str
+    paper: str  # where it comes from
+    # The class: an estimator or, in ``adasent.systems``, a network, of which
+    # ``adasent.estimators.rivals`` makes one.
     module: str
     attribute: str
+    # Packages that must be there, each with the extra of ``adasent`` that brings it.
     needs: tuple[tuple[str, str], ...] = _NETWORK
-    vectors: bool = True
-    trees: bool = False
+    vectors: bool = True  # whether it reads word vectors
+    trees: bool = False  # whether it composes along parse trees
+    # Whether it is trained by epochs, with validation, progress and checkpoints; the others train
+    # in one go.
     by_epochs: bool = True
 
     @property
@@ -212,11 +193,9 @@ def saved_system(folder: str | os.PathLike[str]) -> str:
     return system if system in SYSTEMS else "adasent"
 
 
-def load_estimator(
-    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, **options: Any
-) -> Any:
+def load_estimator(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:
     """The saved model of any system as its estimator; see :func:`load`."""
-    return find(saved_system(folder)).load(folder, tokenizer=tokenizer, **options)
+    return find(saved_system(folder)).load(folder, tokenizer=tokenizer)
 
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:

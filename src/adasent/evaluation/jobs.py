@@ -30,42 +30,25 @@ Part = tuple[list[str], list[Label]]
 class Job:
     """A run to make, with everything that it needs.
 
-    Attributes
-    ----------
-    system
-        What is run, in a word; jobs of one system, corpus and rule are trained together.
-    train, dev, test
-        Positions in the corpus: what sets the weights, what chooses epoch and setting, what is
-        tested once. Without a dev part there is one setting, and an estimator that wants a
-        validation part takes it out of the training part.
-    make
-        From ``random_state`` and the keywords of a setting to an estimator that is not fitted.
-    settings
-        What to try, in order; of equally good ones the first is taken.
-    spec
-        What the record says of how it was made. Equal specs are the same work.
-    seed
-        Of the training.
-    rule, n_folds, fold
-        Where the fold comes from, for the record.
-    refit
-        Whether a network, too, is trained again on training and dev part before it is tested, for
-        the epochs that were best. A system that makes no use of the dev part in training always is:
-        it would otherwise go without these texts for nothing.
+    The three parts are positions in the corpus. Without a dev part there is one setting, and an
+    estimator that wants a validation part takes it out of the training part.
     """
 
-    system: str
+    system: str  # in a word; jobs of one system, corpus and rule are trained together
     corpus: Corpus
-    train: Indices
-    dev: Indices | None
-    test: Indices
-    make: Callable[..., Any]
-    settings: Sequence[Setting]
-    spec: dict[str, Any]
-    seed: int
-    rule: str
+    train: Indices  # sets the weights
+    dev: Indices | None  # chooses epoch and setting
+    test: Indices  # is tested once
+    make: Callable[..., Any]  # random_state and a setting's keywords -> estimator, not fitted
+    settings: Sequence[Setting]  # what to try, in order; of equally good ones the first is taken
+    spec: dict[str, Any]  # what the record says of how it was made; equal specs, the same work
+    seed: int  # of the training
+    rule: str  # of the folds; this and the next two are for the record
     n_folds: int
     fold: int
+    # Whether a network, too, is trained again on training and dev part before it is tested, for the
+    # epochs that were best. A system that makes no use of the dev part in training always is: it
+    # would otherwise go without these texts for nothing.
     refit: bool = False
 
     @property
@@ -107,37 +90,37 @@ def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
         # Of each call on each part; whoever reads the corpus says it once for all.
         warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)
         warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
-        trials = [(choice, choice.trial(s)) for choice in choices for s in choice.job.settings]
+        trials = [choice.trial(s) for choice in choices for s in choice.job.settings]
         if _fit_all(trials, size):
-            again = [choice for choice in choices if choice.lacks_last_training]
-            _fit_all([(choice, choice.last()) for choice in again], size)
+            _fit_all([choice.last() for choice in choices if choice.lacks_last_training], size)
         return [choice.record() if choice.is_finished else None for choice in choices]
 
 
 @dataclass
 class _Fit:
-    """An estimator to fit for a job, and what came of it.
+    """An estimator to fit for a job, and what came of it."""
 
-    Attributes
-    ----------
-    training, validation
-        Texts and labels; without a validation part an estimator may take one out of the others.
-    is_whole
-        Whether the training went on to its end.
-    accuracy
-        On the validation part, of the finished model.
-    """
-
-    job: Job
+    choice: _Choice
     setting: Setting
     training: Part
-    validation: Part | None
-    is_whole: bool = False
-    accuracy: float = 0.0
+    validation: Part | None  # None: an estimator may take one out of the training part
+    is_whole: bool = False  # whether the training went on to its end
+    accuracy: float = 0.0  # on the validation part, of the finished model
     seconds: float = 0.0
     n_together: int = 1
     best_epoch: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, estimator: Any) -> None:
+        """Note what the fitted estimator says, and whether it is the one to test."""
+        history = getattr(estimator, "history_", ())
+        self.is_whole = not getattr(history, "interrupted", False)
+        self.best_epoch = getattr(history, "best_epoch", None) or 0
+        self.history = [_short_row(row) for row in history]
+        if self.is_whole and self.validation is not None:
+            texts, labels = self.validation
+            self.accuracy = float(np.mean(estimator.predict(texts) == np.asarray(labels)))
+        self.choice.take(self, estimator)
 
 
 class _Choice:
@@ -154,9 +137,8 @@ class _Choice:
     def trial(self, setting: Setting) -> _Fit:
         """A fit of one of the settings."""
         job = self.job
-        return _Fit(
-            job, setting, job.part(job.train), None if job.dev is None else job.part(job.dev)
-        )
+        validation = None if job.dev is None else job.part(job.dev)
+        return _Fit(self, setting, job.part(job.train), validation)
 
     def last(self) -> _Fit:
         """A fit of the chosen setting on the training and the dev part."""
@@ -166,17 +148,16 @@ class _Choice:
         if _stops_early(self._estimator):
             self._before = self._predict()
             setting |= {"epochs": best.best_epoch + 1, "validation_fraction": 0.0}
-        self.final = _Fit(job, setting, job.part(job.train, job.dev), None)
+        self.final = _Fit(self, setting, job.part(job.train, job.dev), None)
         return self.final
 
     def take(self, fit: _Fit, estimator: Any) -> None:
-        """Note a fit that has ended; keep its estimator if it is the best, or the last."""
+        """Keep the estimator of a fit that has ended if it is the best, or the last."""
         if fit is self.final:
             self._estimator = estimator
             return
         self.tried.append(fit)
-        best = self.tried[self.chosen]
-        if self._estimator is None or fit.accuracy > best.accuracy:
+        if self._estimator is None or fit.accuracy > self.tried[self.chosen].accuracy:
             self.chosen, self._estimator = len(self.tried) - 1, estimator
 
     @property
@@ -204,19 +185,28 @@ class _Choice:
 
     def record(self) -> FoldRecord:
         """What there is to say of the job, with its test."""
-        job, best = self.job, self.tried[self.chosen]
-        last = self.final or best
+        job, best, estimator = self.job, self.tried[self.chosen], self._estimator
         _, true = job.part(job.test)
         predicted = self._predict()
         # Of the whole corpus: a rare class may be absent from this fold's training part.
         classes = np.unique(np.asarray(job.corpus.labels)).tolist()
         code = {label: i for i, label in enumerate(classes)}
-        facts: dict[str, Any] = getattr(self._estimator, "training_", {})
+        facts: dict[str, Any] = getattr(estimator, "training_", {})
         n_valid = facts.get("n_validation", 0) if job.dev is None else len(job.dev)
         n_train = len(job.train) - (n_valid if job.dev is None else 0)
         if self.final is not None:
             n_train, n_valid = n_train + n_valid, 0
-        device, n_threads = _trained_on(self._estimator)
+        # Systems without a network run on the CPU.
+        on_cpu = ("cpu", getattr(estimator, "n_jobs", None) or 1)
+        device, n_threads = getattr(estimator, "trained_on_", on_cpu)
+        tried = [
+            {
+                "accuracy": _short(fit.accuracy),
+                "epoch": fit.best_epoch,
+                "seconds": round(fit.seconds, 3),
+            }
+            for fit in self.tried
+        ]
         return FoldRecord(
             spec=job.spec,
             seed=job.seed,
@@ -225,7 +215,12 @@ class _Choice:
             fold=job.fold,
             data=job.data,
             sha256=job.corpus.sha256,
-            versions=_versions(facts.get("versions", {})),
+            versions={
+                "adasent": __version__,
+                **facts.get("versions", {}),
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+            },
             device=device,
             seconds=round(sum(fit.seconds for fit in self._fits), 3),
             best_epoch=best.best_epoch,
@@ -238,30 +233,24 @@ class _Choice:
             test=job.test.tolist(),
             true=[code[label] for label in true],
             predicted=[code[label] for label in predicted],
-            tried=[] if job.dev is None else [_trial_row(fit) for fit in self.tried],
+            tried=[] if job.dev is None else tried,
             chosen=None if job.dev is None else self.chosen,
             before=[code[label] for label in self._before],
             n_threads=n_threads,
-            n_together=last.n_together,
+            n_together=(self.final or best).n_together,
         )
 
 
-def _fit_all(fits: Sequence[tuple[_Choice, _Fit]], size: int) -> bool:
+def _fit_all(fits: Sequence[_Fit], size: int) -> bool:
     """Fit one stack after the other; whether all are fitted, and none was cut short."""
     texts = _EncodedOnce()
     for start in range(0, len(fits), size):
         stack = fits[start : start + size]
-        estimators = [fit.job.estimator(fit.setting) for _, fit in stack]
-        _fit_stack([fit for _, fit in stack], estimators, texts)
-        for (choice, fit), estimator in zip(stack, estimators, strict=True):
-            history = getattr(estimator, "history_", ())
-            fit.is_whole = not getattr(history, "interrupted", False)
-            fit.best_epoch = getattr(history, "best_epoch", None) or 0
-            fit.history = [_short_row(row) for row in history]
-            if fit.is_whole and fit.validation is not None:
-                fit.accuracy = _accuracy(estimator, *fit.validation)
-            choice.take(fit, estimator)
-        if not all(fit.is_whole for _, fit in stack):
+        estimators = [fit.choice.job.estimator(fit.setting) for fit in stack]
+        _fit_stack(stack, estimators, texts)
+        for fit, estimator in zip(stack, estimators, strict=True):
+            fit.take(estimator)
+        if not all(fit.is_whole for fit in stack):
             return False
     return True
 
@@ -271,28 +260,35 @@ def _fit_stack(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedO
     started = time.perf_counter()
     if not hasattr(estimators[0], "encode"):
         for fit, estimator in zip(fits, estimators, strict=True):
-            aside = {"validation": fit.validation} if _stops_early(estimator) else {}
-            estimator.fit(*fit.training, **{k: v for k, v in aside.items() if v is not None})
-    else:
-        from adasent.estimators.neural import fit_encoded
-
-        try:
-            fit_encoded(estimators, [texts(f, e) for f, e in zip(fits, estimators, strict=True)])
-        except (RuntimeError, MemoryError) as error:
-            if len(fits) == 1 or not _is_want_of_memory(error):
-                raise
-            failed = True
-        else:
-            failed = False
-        if failed:  # outside of the handler, which keeps hold of the memory
-            _free_memory()
-            half = len(fits) // 2
-            _fit_stack(fits[:half], estimators[:half], texts)
-            _fit_stack(fits[half:], estimators[half:], texts)
-            return
+            is_used = fit.validation is not None and _stops_early(estimator)
+            estimator.fit(*fit.training, **({"validation": fit.validation} if is_used else {}))
+    elif not _fit_networks(fits, estimators, texts):
+        half = len(fits) // 2
+        _fit_stack(fits[:half], estimators[:half], texts)
+        _fit_stack(fits[half:], estimators[half:], texts)
+        return
     seconds = (time.perf_counter() - started) / len(fits)
     for fit in fits:
         fit.seconds, fit.n_together = seconds, len(fits)
+
+
+def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedOnce) -> bool:
+    """Fit them as one; False if there is no room for several, and what was taken is given back."""
+    import torch
+
+    from adasent.estimators.neural import fit_encoded
+
+    try:
+        fit_encoded(estimators, [texts(f, e) for f, e in zip(fits, estimators, strict=True)])
+        return True
+    except (RuntimeError, MemoryError) as error:
+        by_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        by_words = "allocate memory" in str(error)  # the CPU's allocator has no type of its own
+        if len(fits) == 1 or not (by_type or by_words):
+            raise
+    if torch.cuda.is_available():  # outside of the handler, which keeps hold of the memory
+        torch.cuda.empty_cache()
+    return False
 
 
 class _EncodedOnce:
@@ -302,13 +298,13 @@ class _EncodedOnce:
         self._kept: list[tuple[Job, dict[str, Any], Any]] = []
 
     def __call__(self, fit: _Fit, estimator: Any) -> Any:
-        settings = estimator.reading_settings()
-        for job, others, encoded in self._kept:
-            if job is fit.job and _are_same(settings, others):
+        settings, of_job = estimator.reading_settings(), fit.choice.job
+        self._kept = [kept for kept in self._kept if kept[0] is of_job]
+        for _, others, encoded in self._kept:
+            if _are_same(settings, others):
                 return encoded
         encoded = estimator.encode(*fit.training, validation=fit.validation)
-        self._kept = [kept for kept in self._kept if kept[0] is fit.job]
-        self._kept.append((fit.job, settings, encoded))
+        self._kept.append((of_job, settings, encoded))
         return encoded
 
 
@@ -321,44 +317,9 @@ def _are_same(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     )
 
 
-def _accuracy(estimator: Any, texts: list[str], labels: list[Label]) -> float:
-    return float(np.mean(estimator.predict(texts) == np.asarray(labels)))
-
-
 def _stops_early(estimator: Any) -> bool:
     """Whether its training looks at a validation part."""
     return "validation" in inspect.signature(estimator.fit).parameters
-
-
-def _is_want_of_memory(error: Exception) -> bool:
-    import torch
-
-    said = str(error)  # of the CPU's allocator there is no type of its own
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in said
-
-
-def _free_memory() -> None:
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-
-def _trained_on(estimator: Any) -> tuple[str, int]:
-    """Device and threads; systems without a network run on the CPU."""
-    found: tuple[str, int] | None = getattr(estimator, "trained_on_", None)
-    return found or ("cpu", getattr(estimator, "n_jobs", None) or 1)
-
-
-def _versions(of_training: Mapping[str, str]) -> dict[str, str]:
-    """Of Python and of the libraries that the estimator was trained by."""
-    machine = {"python": platform.python_version(), "platform": platform.platform()}
-    return {"adasent": __version__, **of_training, **machine}
-
-
-def _trial_row(fit: _Fit) -> dict[str, Any]:
-    seconds = round(fit.seconds, 3)
-    return {"accuracy": _short(fit.accuracy), "epoch": fit.best_epoch, "seconds": seconds}
 
 
 def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,35 +12,23 @@ from adasent.errors import DataError, require
 
 @dataclass(frozen=True)
 class ClassScore:
-    """Scores of one class, each from 0 to 1; a score without a denominator is 0.
-
-    Attributes
-    ----------
-    support
-        How many texts carry the label.
-    """
+    """Scores of one class, each from 0 to 1; a score without a denominator is 0."""
 
     label: Label
     precision: float
     recall: float
     f1: float
-    support: int
+    support: int  # texts that carry the label
 
 
 @dataclass(frozen=True)
 class Report:
-    """Scores of a set of predictions.
-
-    Attributes
-    ----------
-    confusion
-        ``confusion[i][j]`` texts of class i were predicted as class j, in the order of ``classes``.
-    """
+    """Scores of a set of predictions."""
 
     n: int
     accuracy: float
     classes: tuple[ClassScore, ...]
-    confusion: tuple[tuple[int, ...], ...]
+    confusion: tuple[tuple[int, ...], ...]  # [i][j] texts of class i were predicted as class j
 
     @property
     def n_correct(self) -> int:

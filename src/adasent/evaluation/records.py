@@ -34,74 +34,39 @@ UNSAID = {"system": "adasent", "level_norm": False}
 
 @dataclass(frozen=True)
 class FoldRecord:
-    """One training run and its test.
+    """One training run and its test."""
 
-    Attributes
-    ----------
-    spec
-        Every setting of the estimator; vectors by name, with the sha256 of their files.
-    seed
-        Of the folds and of the training.
-    rule, n_folds, fold
-        ``random``, ``grouped`` or ``official``; how many folds; which of them, from 0.
-    data, sha256
-        Name of the corpus and digest of its raw bytes.
-    versions
-        Of Python and of the libraries that trained the model.
-    device
-        What it was trained on; older records add the threads or the size of the stack, see
-        :attr:`machine`.
-    seconds
-        Of all training, validation and settings that were not chosen included.
-    best_epoch
-        From 0; the row of ``history`` whose weights were tested.
-    n_train, n_valid, n_test
-        Texts that set the weights, chose the epoch, and were tested.
-    classes
-        The labels; ``true`` and ``predicted`` are positions in it.
-    test
-        Positions of the tested texts in the corpus.
-    tried
-        What the validation part said of each setting that was tried, in the order of
-        ``spec["settings"]``; empty where there was nothing to choose. The accuracy is that of the
-        finished model, its word table rounded as it is saved. In records that name no ``n_threads``
-        and whose ``device`` ends in "models together" it is the accuracy before rounding.
-    chosen
-        Which of them was tested; None where there was nothing to choose.
-    before
-        Of a network that was trained again on the validation part as well, what it had predicted
-        as it was chosen; ``predicted`` is what it said in the end. Empty for all others.
-    n_threads
-        Threads of the training; None in older records.
-    n_together
-        How many models were trained as one with it, itself included; None in older records.
-    """
-
-    spec: dict[str, Any]
-    seed: int
-    rule: str
+    spec: dict[str, Any]  # every setting; vectors by name, with the sha256 of their files
+    seed: int  # of the folds and of the training
+    rule: str  # of the folds: random, grouped or official
     n_folds: int
-    fold: int
-    data: str
-    sha256: str
-    versions: dict[str, str]
-    device: str
-    seconds: float
-    best_epoch: int
+    fold: int  # from 0
+    data: str  # name of the corpus
+    sha256: str  # of its raw bytes
+    versions: dict[str, str]  # of Python and of the libraries that trained the model
+    device: str  # older records add the threads or the size of the stack, see ``machine``
+    seconds: float  # of all training, validation and settings that were not chosen included
+    best_epoch: int  # from 0; the row of ``history`` whose weights were tested
     history: list[dict[str, Any]]
-    n_train: int
-    n_valid: int
+    n_train: int  # texts that set the weights
+    n_valid: int  # that chose the epoch
     n_test: int
     accuracy: float
     classes: list[Label]
-    test: list[int]
-    true: list[int]
+    test: list[int]  # positions of the tested texts in the corpus
+    true: list[int]  # positions in ``classes``, as in ``predicted`` and ``before``
     predicted: list[int]
+    # What the validation part said of each setting that was tried, in the order of
+    # spec["settings"]; empty where there was nothing to choose. The accuracy is that of the
+    # finished model, its word table rounded as it is saved. In records that name no n_threads and
+    # whose device ends in "models together" it is the accuracy before rounding.
     tried: list[dict[str, Any]] = field(default_factory=list)
-    chosen: int | None = None
+    chosen: int | None = None  # which of them was tested; None where there was nothing to choose
+    # Of a network that was trained again on the validation part as well, what it had predicted as
+    # it was chosen; ``predicted`` is what it said in the end. Empty for all others.
     before: list[int] = field(default_factory=list)
-    n_threads: int | None = None
-    n_together: int | None = None
+    n_threads: int | None = None  # of the training; None in older records
+    n_together: int | None = None  # models trained as one, itself included; None in older records
 
     @property
     def key(self) -> str:
@@ -164,7 +129,7 @@ def append_record(path: str | os.PathLike[str], record: FoldRecord) -> FoldRecor
         for known in read_records(path):
             if known.key == record.key:
                 return known
-        _cut_torn_line(file)
+        file.truncate(path.read_bytes().rfind(b"\n") + 1)  # cuts off a torn end
         file.write(line.encode("ascii"))
         file.flush()
         os.fsync(file.fileno())
@@ -190,22 +155,6 @@ def _held(file: IO[bytes]) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _cut_torn_line(file: IO[bytes]) -> None:
-    """Truncate to the last line end, looking back a block at a time."""
-    end = file.seek(0, os.SEEK_END)
-    position = end
-    while position > 0:
-        start = max(0, position - 65536)
-        file.seek(start)
-        found = file.read(position - start).rfind(b"\n")
-        if found >= 0:
-            position = start + found + 1
-            break
-        position = start
-    if position < end:
-        file.truncate(position)
-
-
 _NEEDED = {f.name for f in fields(FoldRecord) if f.default is f.default_factory is MISSING}
 _KNOWN = {f.name for f in fields(FoldRecord)}
 _DIGITS = 10
@@ -224,14 +173,8 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
         mask = np.zeros(record.test[-1] + 1, dtype=bool)
         mask[record.test] = True
         values["test"] = base64.b64encode(np.packbits(mask).tobytes()).decode("ascii")
-    if not record.tried and record.chosen is None:
-        del values["tried"], values["chosen"]
-    if not record.before:
-        del values["before"]
-    for name in ("n_threads", "n_together"):
-        if values[name] is None:
-            del values[name]
-    return values
+    # What need not be there and says nothing is left out.
+    return {k: v for k, v in values.items() if k in _NEEDED or v not in ([], "", None)}
 
 
 def _from_json(values: Any) -> FoldRecord:

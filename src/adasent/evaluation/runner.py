@@ -1,8 +1,5 @@
 """Makes runs and gives their records in order, each on disk before it is shown.
 
-This is the only place that runs folds: ``adasent crossval`` and the reproduction of the paper both
-bring their jobs here.
-
 - Jobs whose record the store holds are not run again. Each of the others is claimed for as long as
   it goes on, so that several processes can share the work; what another process is at comes when it
   has finished.
@@ -51,8 +48,6 @@ def run_jobs(
     ----------
     jobs
         Best ordered so that those of one system and corpus follow each other.
-    store
-        None keeps nothing.
     stack
         How many networks are trained as one; None is :func:`stack_size`.
 

@@ -31,42 +31,22 @@ Answers = npt.NDArray[np.bool_] | npt.NDArray[np.float64] | Sequence[bool] | Seq
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's test of equal error rates.
+    """McNemar's test of equal error rates."""
 
-    Attributes
-    ----------
-    n_first, n_second
-        Texts that only the first system, and only the second, has right; of several runs, has right
-        more often.
-    p
-        Two-sided p-value.
-    exact
-        True for the binomial test, False for chi-square with continuity correction and for signs
-        turned by chance.
-    """
-
-    n_first: int
+    n_first: int  # texts that only the first system has right; of several runs, more often right
     n_second: int
-    p: float
-    exact: bool
+    p: float  # two-sided
+    exact: bool  # by the binomial test, not chi-square with correction or signs turned by chance
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Paired bootstrap of the difference in accuracy, first less second.
-
-    Attributes
-    ----------
-    low, high
-        95 % interval: quantiles of the resampled differences.
-    p
-        Two-sided: twice the share of resamples on the far side of zero, zero itself included.
-    """
+    """Paired bootstrap of the difference in accuracy, first less second."""
 
     difference: float
-    low: float
+    low: float  # with ``high`` the 95 % interval: quantiles of the resampled differences
     high: float
-    p: float
+    p: float  # two-sided: twice the share of resamples on the far side of zero, zero included
 
 
 @dataclass(frozen=True)

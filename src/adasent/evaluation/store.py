@@ -14,42 +14,22 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TypeAlias
 
 from filelock import FileLock, Timeout
 
+from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord, append_record, read_records
 
-
-class Labelled(Protocol):
-    """What a run to make and its record have in common."""
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """How it is made."""
-
-    @property
-    def data(self) -> str:
-        """Name of the corpus."""
-
-    @property
-    def rule(self) -> str:
-        """Of the folds."""
-
-    @property
-    def key(self) -> str:
-        """Equal for the same work."""
+#: A run to make, or its record: both have ``spec``, ``data``, ``rule`` and ``key``.
+Labelled: TypeAlias = Job | FoldRecord
 
 
 class RecordStore:
     """Records of finished runs, by what was run.
 
-    Parameters
-    ----------
-    root
-        A file of records; with ``file_of``, a folder. It is made when the first record is added.
-    file_of
-        From a run or a record to its file below the folder.
+    ``root`` is a file of records or, where ``file_of`` tells the file of a run below it, a folder.
+    It is made when the first record is added.
     """
 
     def __init__(
@@ -77,12 +57,7 @@ class RecordStore:
         }
 
     def add(self, record: FoldRecord) -> FoldRecord:
-        """Append a record; it is on disk when this returns.
-
-        Returns
-        -------
-        What the store holds of this work: the record, or one that another process was first with.
-        """
+        """See :func:`~adasent.evaluation.records.append_record`."""
         return append_record(self.path(record), record)
 
     @contextmanager

@@ -14,20 +14,13 @@ from adasent.evaluation.significance import LEVEL
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean of n scores.
-
-    Attributes
-    ----------
-    sd
-        Standard deviation over the runs (n - 1 below the line); None for a single run.
-    low, high
-        95 % interval of the mean by Student's t; None for a single run. Folds share most of their
-        training texts, so that the interval is too narrow rather than too wide.
-    """
+    """Mean of n scores, its spread and interval; these are None for a single run."""
 
     n: int
     mean: float
-    sd: float | None
+    sd: float | None  # over the runs, n - 1 below the line
+    # 95 % interval of the mean by Student's t. Folds share most of their training texts, so that it
+    # is too narrow rather than too wide.
     low: float | None
     high: float | None
 

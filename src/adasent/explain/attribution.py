@@ -116,7 +116,7 @@ class Attributor:
         self._climbing = climbing
         self._passes = passes_like(climbing)
         self._empty = empty
-        self._gradient = HeadGradient(network.head, self._passes.by_vote, self._passes.finish)
+        self._gradient = HeadGradient.of(network.head)
         self._alone: Doubles | None = None
 
     def __call__(
@@ -140,7 +140,8 @@ class Attributor:
         belief = np.empty_like(mixture.beliefs)
         belief[layout.word_rows] = mixture.beliefs
         p = mixture.probabilities.T[:, layout.text]
-        gradients = self._gradient(pyramids.levels, mixture, belief, p)
+        by_vote, finish = self._passes.by_vote, self._passes.finish
+        gradients = self._gradient(pyramids.levels, mixture, belief, p, by_vote, finish)
         found = self._passes.credit(pyramids, layout, gradients, maximum=maximum)
         assert self._alone is not None
         in_text = None

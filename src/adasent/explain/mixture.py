@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -58,19 +59,20 @@ class HeadGradient:
 
     Classifier and level gate begin with a linear layer each, whose matrix takes the derivative by
     the layer's outputs back to the levels. A level norm's gain and mean are linear too, and part
-    of both matrices.
-
-    Parameters
-    ----------
-    by_vote, finish
-        :func:`by_vote_numpy` and :func:`finish_numpy`, or their compiled twins.
+    of both matrices. They are worked out once for a head, by :meth:`of`.
     """
 
-    def __init__(
-        self, head: LevelHead, by_vote: Callable[..., None], finish: Callable[..., None]
-    ) -> None:
-        self._tensors = tensors = head.tensors
-        self._by_vote, self._finish = by_vote, finish
+    _known: ClassVar[WeakKeyDictionary[LevelHead, HeadGradient]] = WeakKeyDictionary()
+
+    @classmethod
+    def of(cls, head: LevelHead) -> HeadGradient:
+        """The one of a head; its tensors do not change any more."""
+        if head not in cls._known:
+            cls._known[head] = cls(head.tensors)
+        return cls._known[head]
+
+    def __init__(self, tensors: Mapping[str, Floats]) -> None:
+        self._tensors = tensors
         self._hidden = tensors.get("classifier.hidden.weight")
         self._mlp = tensors.get("level_gate.score.0.weight")
         gate = tensors["level_gate.score.weight"] if self._mlp is None else self._mlp
@@ -84,7 +86,15 @@ class HeadGradient:
             layers = [layer - layer.mean(axis=1, keepdims=True) for layer in layers]
         self._classifier, self._gate = layers
 
-    def __call__(self, levels: Floats, mixture: Mixture, beliefs: Doubles, p: Doubles) -> Floats:
+    def __call__(
+        self,
+        levels: Floats,
+        mixture: Mixture,
+        beliefs: Doubles,
+        p: Doubles,
+        by_vote: Callable[..., None],
+        finish: Callable[..., None],
+    ) -> Floats:
         """Derivatives of all classes but the last: those of all sum to 0, as p sums to 1.
 
         Parameters
@@ -95,6 +105,8 @@ class HeadGradient:
             (n,) its beliefs in the order of the levels.
         p
             (C, n) probabilities of the text that each level is of.
+        by_vote, finish
+            :func:`by_vote_numpy` and :func:`finish_numpy`, or their compiled twins.
 
         Returns
         -------
@@ -107,9 +119,9 @@ class HeadGradient:
         pulls = (shares - beliefs * p[:-1]).astype(levels.dtype)
         mean = votes.T.astype(levels.dtype) @ self._out
         moves = np.empty((len(shares), *mean.shape), dtype=levels.dtype)
-        self._by_vote(self._out, mean, shares.astype(levels.dtype), mixture.hidden, moves)
+        by_vote(self._out, mean, shares.astype(levels.dtype), mixture.hidden, moves)
         found: Floats = moves @ self._classifier
-        self._finish(found, pulls, self._belief_gradient(taken), levels if self._normed else None)
+        finish(found, pulls, self._belief_gradient(taken), levels if self._normed else None)
         return found
 
     def _belief_gradient(self, levels: Floats) -> Floats:

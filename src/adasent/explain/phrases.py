@@ -29,29 +29,29 @@ def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
     lengths, firsts = layout.lengths, layout.first_unit
     strength = np.abs(scores).max(axis=0)  # (n_units,)
     weakest = MIN_STRENGTH * np.maximum.reduceat(strength, firsts[:-1])
-    units = np.flatnonzero(strength >= np.repeat(weakest, np.diff(firsts)))
-    text = np.searchsorted(firsts, units, side="right") - 1
+    units = (strength >= np.repeat(weakest, firsts[1:] - firsts[:-1])).nonzero()[0]
+    text = firsts.searchsorted(units, side="right") - 1
     core = (text * lengths[0] + found.starts[units]) * (lengths[0] + 1) + found.stops[units]
     # Units of one core next to each other, the strongest last: its part is below 1. Of equal
     # ones the highest.
-    order = np.argsort(core + strength[units] / (2 * strength.max() or 1.0), kind="stable")
-    units, core, text = units[order], core[order], text[order]
-    is_last = np.append(core[1:] != core[:-1], True)
-    phrase = np.cumsum(is_last) - is_last
-    strongest, text = units[is_last], text[is_last]
-    n_classes, n_phrases = len(scores), len(text)
-    place = phrase + n_phrases * np.arange(n_classes)[:, None]
-    flat = np.asarray(np.bincount(place.ravel(), scores[:, units].ravel()), dtype=np.float64)
-    sums = flat.reshape(n_classes, n_phrases)
+    order = (core + strength[units] / (2 * strength.max() or 1.0)).argsort(kind="stable")
+    units, core = units[order], core[order]
+    is_first = np.empty(len(core) + 1, dtype=bool)
+    is_first[0] = is_first[-1] = True
+    np.not_equal(core[1:], core[:-1], out=is_first[1:-1])
+    begin = is_first[:-1].nonzero()[0]
+    last = is_first[1:]
+    strongest, text = units[last], text[order][last]
+    sums = np.add.reduceat(scores[:, units], begin, axis=1, dtype=np.float64)  # (C, P)
 
     predicted = found.probabilities.argmax(axis=1)
-    order = np.lexsort((-sums[predicted[text], np.arange(n_phrases)], text))
-    strongest = strongest[order]
-    bounds = np.empty((n_phrases, 3), dtype=np.int64)
+    order = np.lexsort((-sums[predicted[text], np.arange(len(text))], text))
+    strongest, text = strongest[order], text[order]
+    bounds = np.empty((len(text), 3), dtype=np.int64)
     bounds[:, 0], bounds[:, 1] = found.starts[strongest], found.stops[strongest]
     bounds[:, 2] = _level(strongest - firsts[text], lengths[text]) + 1
     ranked = sums.T[order]
-    ends = np.searchsorted(text, np.arange(len(lengths) + 1)).tolist()
+    ends = text.searchsorted(np.arange(len(lengths) + 1)).tolist()
     return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]
 
 

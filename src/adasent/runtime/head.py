@@ -70,7 +70,7 @@ class LevelHead:
 
 def beliefs(scores: Doubles, firsts: Ints) -> Doubles:
     """(n_levels,) softmax of the scores over the levels of each text."""
-    n_levels = np.diff(firsts, append=len(scores))
+    n_levels = np.append(firsts[1:], len(scores)) - firsts
     powers: Doubles = np.exp(scores - np.repeat(np.maximum.reduceat(scores, firsts), n_levels))
     powers /= np.repeat(np.add.reduceat(powers, firsts), n_levels)
     return powers

@@ -1,14 +1,15 @@
-"""What the folder of an AdaSent model holds beside what all folders do: its tensors by shape.
+"""What the folder of a network holds, and the tensors of AdaSent by shape.
 
-Its word table is stored in fewer bytes than that of the other networks; see
+AdaSent's word table is stored in fewer bytes than that of the other networks; see
 :mod:`adasent.saving.word_table`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from adasent.errors import ModelFormatError
 from adasent.saving.folder import TENSORS
 from adasent.saving.model import SavedModel, Schema, Stored, naming, read_model
 from adasent.saving.word_table import WordTable, stored_table
-from adasent.systems.config import AdaSentConfig
+from adasent.systems.config import AdaSentConfig, SystemConfig
 from adasent.text.vocabulary import Vocabulary
+
+N = TypeVar("N", bound=SystemConfig)
 
 
 def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
@@ -58,36 +61,40 @@ def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def parse_words(words: list[Any], n_trained: int, n_fixed: int) -> Vocabulary:
-    """The vocabulary of a network: a word for each row of its table."""
-    if len(words) != n_trained + n_fixed:
-        raise ModelFormatError(f"expected a list of {n_trained + n_fixed} words")
-    return Vocabulary.from_list(words, n_training=n_trained)
+def network_schema(
+    system: str,
+    parse_settings: Callable[[dict[str, Any]], N],
+    tensors: Callable[[N], Mapping[str, Stored]],
+) -> Schema[N, Vocabulary]:
+    """What the folder of a network holds: as many labels and words as its configuration says."""
+
+    def parse_config(settings: dict[str, Any], n_classes: int) -> N:
+        config = parse_settings(settings)
+        if n_classes != config.n_classes:
+            raise ModelFormatError(f"{n_classes} labels for {config.n_classes} classes")
+        return config
+
+    def parse_words(words: list[Any], config: N) -> Vocabulary:
+        n_words = config.n_trained + config.n_fixed
+        if len(words) != n_words:
+            raise ModelFormatError(f"expected a list of {n_words} words")
+        return Vocabulary.from_list(words, n_training=config.n_trained)
+
+    return Schema(system, parse_config, parse_words, lambda config, *_: tensors(config))
 
 
-def _parse_settings(settings: dict[str, Any], n_classes: int) -> AdaSentConfig:
+def _parse_settings(settings: dict[str, Any]) -> AdaSentConfig:
     for name, value in settings.items():
         if isinstance(value, float) and name != "copy_bias":
             raise ModelFormatError(f"{name} must not be a fraction; got {value!r}")
     # Models saved before there was a norm do not mention it, and have none.
-    config = AdaSentConfig.from_dict({"level_norm": False, **settings})
-    if n_classes != config.n_classes:
-        raise ModelFormatError(f"{n_classes} labels for {config.n_classes} classes")
-    return config
+    return AdaSentConfig.from_dict({"level_norm": False, **settings})
 
 
-def _stored(config: AdaSentConfig, vocabulary: Vocabulary, n_classes: int) -> dict[str, Stored]:
+def _stored(config: AdaSentConfig) -> dict[str, Stored]:
     shapes = tensor_shapes(config)
     table = stored_table(shapes.pop("embedding.trained"), shapes.pop("embedding.fixed"))
     return table | {name: Stored(shape) for name, shape in shapes.items()}
-
-
-ADASENT: Schema[AdaSentConfig, Vocabulary] = Schema(
-    "adasent",
-    _parse_settings,
-    lambda words, config: parse_words(words, config.n_trained, config.n_fixed),
-    _stored,
-)
 
 
 class AdaSentFolder(NamedTuple):
@@ -102,7 +109,7 @@ class AdaSentFolder(NamedTuple):
 
 def read_adasent(folder: str | os.PathLike[str]) -> AdaSentFolder:
     """Read and check the folder of an AdaSent model; raises ``ModelFormatError``."""
-    opened = read_model(folder, ADASENT)
+    opened = read_model(folder, network_schema("adasent", _parse_settings, _stored))
     tensors = dict(opened.saved.tensors)
     with naming(Path(folder) / TENSORS):
         table = WordTable.take_from(tensors)

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -51,34 +51,16 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class SavedModel:
-    """All that a folder holds.
-
-    Attributes
-    ----------
-    system
-        Name of the system.
-    settings
-        Its configuration as JSON values.
-    tokenizer
-        Name of the tokenizer; ``custom`` when it was a callable, which is not saved.
-    classes
-        (C,) the user's labels in the order of the probabilities.
-    vocabulary
-        A JSON list whose meaning is the system's.
-    tensors
-        Arrays by name, as they are stored.
-    training
-        Summary of the fit. Nothing here affects a prediction.
-    """
+    """All that a folder holds."""
 
     system: str
-    settings: dict[str, Any]
-    tokenizer: str
+    settings: dict[str, Any]  # the configuration as JSON values
+    tokenizer: str  # its name; ``custom`` when it was a callable, which is not saved
     max_words: int
-    classes: np.ndarray
-    vocabulary: list[Any]
-    tensors: dict[str, np.ndarray]
-    training: dict[str, Any] = field(default_factory=dict)
+    classes: np.ndarray  # (C,) the user's labels in the order of the probabilities
+    vocabulary: list[Any]  # JSON values whose meaning is the system's
+    tensors: dict[str, np.ndarray]  # as they are stored
+    training: dict[str, Any] = field(default_factory=dict)  # affects no prediction
 
 
 class Stored(NamedTuple):
@@ -90,22 +72,12 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema(Generic[C, V]):
-    """What the values in the folder of a system mean, and which tensors they ask for.
-
-    Attributes
-    ----------
-    parse_settings
-        Settings and the number of labels -> a configuration.
-    parse_vocabulary
-        The list, which is not empty, and the configuration -> what the system looks words up in.
-    tensors
-        Configuration, vocabulary and number of labels -> every tensor by name.
-    """
+    """What the values in the folder of a system mean, and which tensors they ask for."""
 
     system: str
-    parse_settings: Callable[[dict[str, Any], int], C]
-    parse_vocabulary: Callable[[list[Any], C], V]
-    tensors: Callable[[C, V, int], Mapping[str, Stored]]
+    parse_settings: Callable[[dict[str, Any], int], C]  # also of the number of labels
+    parse_vocabulary: Callable[[list[Any], C], V]  # the list is not empty
+    tensors: Callable[[C, V, int], Mapping[str, Stored]]  # by name; also of the number of labels
 
 
 class Opened(NamedTuple, Generic[C, V]):
@@ -191,20 +163,38 @@ def tokenizer_of(saved: SavedModel, tokenizer: Tokenizer | None = None) -> Token
 
 
 def _read(source: Path, schema: Schema[C, V]) -> Opened[C, V]:
-    saved = _read_header(source, schema.system)
-    n_classes = len(saved.classes)
+    if not source.is_dir():
+        raise ModelFormatError(f"expected a model folder, but {source} is not a folder")
+    header = _read_object(source, CONFIG)
+    if header.get("format") != FORMAT:
+        raise ModelFormatError(
+            f"{source / CONFIG}: expected format {FORMAT}, got {_short(header.get('format'))}; "
+            "it was written by another version of adasent, install that or train again"
+        )
     with naming(source / CONFIG):
-        config = schema.parse_settings(saved.settings, n_classes)
+        if header["system"] != schema.system:
+            raise ModelFormatError(f"expected system {schema.system!r}, got {header['system']!r}")
+        key = _settings_key(schema.system)
+        settings, tokenizer, max_words = header[key], header["tokenizer"], header["max_words"]
+        if not isinstance(settings, dict):
+            raise ModelFormatError(f"expected {key} to be an object")
+        if tokenizer not in (*TOKENIZERS, "custom"):
+            raise ModelFormatError(f"unknown tokenizer {tokenizer!r}")
+        check_integer("max_words", max_words, 1)
+        classes = _labels_from_json(header["labels"])
+        config = schema.parse_settings(settings, len(classes))
     words = _read_json(source, VOCABULARY)
     with naming(source / VOCABULARY):
         if not isinstance(words, list) or not words:
             raise ModelFormatError("expected a list that is not empty")
         vocabulary = schema.parse_vocabulary(words, config)
     with naming(source / CONFIG):
-        expected = schema.tensors(config, vocabulary, n_classes)
+        expected = schema.tensors(config, vocabulary, len(classes))
     tensors = _read_tensors(source, expected)
     training = _read_object(source, TRAINING)
-    saved = replace(saved, vocabulary=words, tensors=tensors, training=training)
+    saved = SavedModel(
+        schema.system, settings, tokenizer, max_words, classes, words, tensors, training
+    )
     return Opened(saved, config, vocabulary)
 
 
@@ -219,29 +209,6 @@ def _identity(folder: Path) -> tuple[int, ...]:
 
 def _settings_key(system: str) -> str:
     return "network" if system == "adasent" else "settings"
-
-
-def _read_header(folder: Path, system: str) -> SavedModel:
-    if not folder.is_dir():
-        raise ModelFormatError(f"expected a model folder, but {folder} is not a folder")
-    entries = _read_object(folder, CONFIG)
-    if entries.get("format") != FORMAT:
-        raise ModelFormatError(
-            f"{folder / CONFIG}: expected format {FORMAT}, got {_short(entries.get('format'))}; "
-            "it was written by another version of adasent, install that or train again"
-        )
-    with naming(folder / CONFIG):
-        if entries["system"] != system:
-            raise ModelFormatError(f"expected system {system!r}, got {entries['system']!r}")
-        key = _settings_key(system)
-        settings, tokenizer, max_words = entries[key], entries["tokenizer"], entries["max_words"]
-        if not isinstance(settings, dict):
-            raise ModelFormatError(f"expected {key} to be an object")
-        if tokenizer not in (*TOKENIZERS, "custom"):
-            raise ModelFormatError(f"unknown tokenizer {tokenizer!r}")
-        check_integer("max_words", max_words, 1)
-        classes = _labels_from_json(entries["labels"])
-        return SavedModel(system, settings, tokenizer, max_words, classes, [], {})
 
 
 @contextmanager

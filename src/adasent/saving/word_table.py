@@ -36,16 +36,9 @@ def round_to_half(table: Floats) -> Floats:
 
 
 def to_int8(table: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Rows as whole numbers from -127 to 127 and a power of two for each row.
+    """Rows (n, d) as whole numbers from -127 to 127, and a power of two (n,) to multiply each by.
 
     Powers of two make the product exact: packing an unpacked table gives the same bytes.
-
-    Returns
-    -------
-    numbers
-        (n, d).
-    scale
-        (n,); a row is ``numbers * scale``.
     """
     largest = np.abs(table).max(axis=1, initial=0.0)
     _, exponent = np.frexp(largest / np.float32(127))
@@ -64,21 +57,11 @@ def from_int8(numbers: NDArray[np.int8] | Floats, scale: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WordTable:
-    """The table U as it is stored; rows are widened only when they are looked up.
+    """The table U as it is stored; rows are widened only when they are looked up."""
 
-    Attributes
-    ----------
-    trained
-        (n_trained, d) float16 or float32.
-    fixed
-        (n_fixed, d) int8, or float32 with a scale of 1.
-    scale
-        (n_fixed,) factor of each fixed row.
-    """
-
-    trained: NDArray[np.float16] | Floats
-    fixed: NDArray[np.int8] | Floats
-    scale: Floats
+    trained: NDArray[np.float16] | Floats  # (n_trained, d)
+    fixed: NDArray[np.int8] | Floats  # (n_fixed, d), as float32 with a scale of 1
+    scale: Floats  # (n_fixed,) factor of each fixed row
 
     @classmethod
     def wide(cls, trained: Floats, fixed: Floats) -> WordTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Mapping
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from rich.console import Console
@@ -41,10 +41,7 @@ class Callback:
 class ProgressBar(Callback):
     """A bar over all examples of all epochs with rate and estimate, and a line an epoch.
 
-    Parameters
-    ----------
-    console
-        Where to draw; standard error by default. Without a terminal only the lines are written.
+    It is drawn on standard error by default. Without a terminal only the lines are written.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -115,12 +112,7 @@ class Interrupt(Callback):
                 signal.signal(signal.SIGINT, self._note)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import safetensors.torch
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from adasent.errors import AdaSentWarning, CheckpointError
@@ -29,31 +31,15 @@ CHECKPOINT_FILE = "checkpoint.safetensors"
 
 @dataclass
 class TrainingState:
-    """Everything the loop needs to go on after an epoch.
+    """Everything the loop needs to go on after an epoch."""
 
-    Attributes
-    ----------
-    tensors
-        Weights and state of the optimiser.
-    best
-        Weights of the best epoch.
-    """
-
-    tensors: dict[str, Tensor]
-    best: dict[str, Tensor]
+    tensors: dict[str, Tensor]  # weights and state of the optimiser
+    best: dict[str, Tensor]  # weights of the best epoch
     history: History
 
 
 class Checkpoint:
-    """Reads and writes the state of one run.
-
-    Parameters
-    ----------
-    path
-        File to write; its folder is made when needed.
-    fingerprint
-        Text that is equal for two runs exactly when they would give the same model.
-    """
+    """Reads and writes the state of the run with this fingerprint; see :func:`run_fingerprint`."""
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self.path = path
@@ -75,9 +61,6 @@ class Checkpoint:
         If it cannot be written, because the disk is full say, the old one stays, a warning says so
         once, and the training may go on: all that is lost is the way back to this epoch.
         """
-        from safetensors import SafetensorError
-        from safetensors.torch import save_file
-
         tensors = {
             f"{part}/{name}": tensor.detach().cpu().contiguous().clone()
             for part, group in (("state", state.tensors), ("best", state.best))
@@ -90,7 +73,7 @@ class Checkpoint:
         }
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, part, metadata)
+            safetensors.torch.save_file(tensors, part, metadata)
             part.replace(self.path)
         except (OSError, SafetensorError) as error:
             with suppress(OSError):
@@ -107,8 +90,6 @@ class Checkpoint:
 
     def read(self) -> TrainingState | None:
         """The state to go on from, or None when there is no checkpoint."""
-        from safetensors import SafetensorError, safe_open
-
         if not self.path.exists():
             return None
         groups: dict[str, dict[str, Tensor]] = {"state": {}, "best": {}}
@@ -133,8 +114,6 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Delete the file if it is of this run: its model has been saved."""
-        from safetensors import SafetensorError, safe_open
-
         with suppress(OSError, SafetensorError):
             with safe_open(self.path, "pt") as file:
                 is_ours = (file.metadata() or {}).get("fingerprint") == self.fingerprint

@@ -23,24 +23,12 @@ SAMPLE_UNITS = 20_000
 
 @dataclass(frozen=True)
 class Examples:
-    """N encoded texts with their targets.
+    """N encoded texts with their targets."""
 
-    Attributes
-    ----------
-    ids
-        N arrays of word ids, none empty.
-    targets
-        (N, C) probabilities: one-hot for labels, anything that sums to 1 for soft targets.
-    weights
-        (N,) non-negative weight of each text in the loss.
-    heights
-        N trees, one whole number a word (:mod:`adasent.data.trees`); None for systems without.
-    """
-
-    ids: list[np.ndarray]
-    targets: np.ndarray
-    weights: np.ndarray
-    heights: list[np.ndarray] | None = None
+    ids: list[np.ndarray]  # N arrays of word ids, none empty
+    targets: np.ndarray  # (N, C) probabilities: one-hot for labels, or soft; they sum to 1
+    weights: np.ndarray  # (N,) non-negative weight of each text in the loss
+    heights: list[np.ndarray] | None = None  # N trees (adasent.data.trees); None where unused
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,18 +70,14 @@ class StackedBatch(NamedTuple):
     lengths: Tensor  # (K, B)
     targets: Tensor  # (K, B, C)
     weights: Tensor  # (K, B)
-    structure: Tensor | None  # (K, B, T) heights of the trees
+    trees: dict[str, Tensor]  # (K, B, T) heights as "structure"; empty for systems without
 
 
 class StackedExamples:
     """The texts of K models, N of each at most, put on the device once.
 
-    Words lie end to end, so that one long text does not widen the others.
-
-    Attributes
-    ----------
-    filler
-        Row that stands for no text: one padding word, of no weight.
+    Words lie end to end, so that one long text does not widen the others. The row ``filler`` stands
+    for no text: one padding word, of no weight.
     """
 
     def __init__(
@@ -131,16 +115,16 @@ class StackedExamples:
         at = self.starts.gather(1, rows).unsqueeze(-1) + place  # (K, B, T)
         at = torch.where(place < lengths.unsqueeze(-1), at, 0)  # word 0 is padding
         ids = self.words.gather(1, at.flatten(1)).view(at.shape)
-        structure = None
+        trees = {}
         if self.heights is not None:
-            structure = self.heights.gather(1, at.flatten(1)).view(at.shape)
+            trees["structure"] = self.heights.gather(1, at.flatten(1)).view(at.shape)
         classes = rows.unsqueeze(-1).expand(-1, -1, self.targets.shape[-1])
         return StackedBatch(
             ids,
             lengths,
             self.targets.gather(1, classes),
             self.weights.gather(1, rows),
-            structure,
+            trees,
         )
 
     def keep(self, models: Tensor) -> None:

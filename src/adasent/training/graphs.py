@@ -13,28 +13,16 @@ from torch import Tensor
 
 
 class Graphs:
-    """Runs functions of tensors that give nothing back and change other tensors in place.
-
-    Parameters
-    ----------
-    enabled
-        False runs everything as it comes.
-    """
+    """Runs functions of tensors that give nothing back and change other tensors in place."""
 
     def __init__(self, *, enabled: bool) -> None:
-        self.enabled = enabled
+        self.enabled = enabled  # False runs everything as it comes
         self._seen: set[Hashable] = set()
         self._graphs: dict[Hashable, tuple[torch.cuda.CUDAGraph, tuple[Tensor, ...]]] = {}
         self._pool: Any = None  # memory that all recordings share
 
     def run(self, key: Hashable, work: Callable[..., None], *inputs: Tensor) -> None:
-        """Do ``work(*inputs)``.
-
-        Parameters
-        ----------
-        key
-            Equal keys promise equal shapes and the same work.
-        """
+        """Do ``work(*inputs)``; equal keys promise equal shapes and the same work."""
         if not self.enabled:
             work(*inputs)
             return

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adasent.errors import nearest
 
 
 class History(Sequence[Mapping[str, Any]]):
-    """Rows of an epoch each: epoch, losses, accuracies, gradient norm, gradient flow, seconds.
-
-    Attributes
-    ----------
-    best_epoch
-        Index of the row whose weights the model has, or None before the first epoch ends.
-    interrupted
-        True when Ctrl-C ended the run.
-    """
+    """Rows of an epoch each: epoch, losses, accuracies, gradient norm, gradient flow, seconds."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]] = ()) -> None:
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
-        self.best_epoch: int | None = None
-        self.interrupted = False
+        self.best_epoch: int | None = None  # whose weights the model has, if any
+        self.interrupted = False  # True when Ctrl-C ended the run
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
 
     def column(self, name: str) -> list[Any]:
         """One value an epoch, for example ``history.column("valid_accuracy")``."""

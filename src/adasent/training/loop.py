@@ -157,11 +157,10 @@ def _check(runs: Sequence[Run], checkpoint: Checkpoint | None) -> None:
 def _take_out_finished(stack: Stack, present: list[_Member]) -> list[_Member]:
     """The members that stay in the stack: all, or those still training."""
     training = [i for i, member in enumerate(present) if not member.finished]
-    if not training or len(training) == len(present):
-        return [present[i] for i in training]
     if len(training) > _CROWDED * len(present):
         return present
-    stack.keep(training)
+    if training:
+        stack.keep(training)
     return [present[i] for i in training]
 
 

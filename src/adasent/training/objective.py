@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from adasent.nn import Noise
-from adasent.systems.base import Prediction, System, cross_entropy
+from adasent.systems.base import System, cross_entropy
 
 
 class Objective(nn.Module):
@@ -26,11 +26,14 @@ class Objective(nn.Module):
         key: Tensor,
         vector_rate: Tensor | None = None,
         hidden_rate: Tensor | None = None,
-        structure: Tensor | None = None,
+        **trees: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Word vectors (B, T, d) of a batch of which ``n_rows`` texts are real -> two scalars."""
+        """Word vectors (B, T, d) of a batch of which ``n_rows`` texts are real -> two scalars.
+
+        ``trees`` is empty but for a system that composes along them.
+        """
         noise = Noise(key, vector_rate, hidden_rate)
-        output = _classify(self.system, vectors, lengths, noise, structure)
+        output = self.system.classify(vectors, lengths, noise, **trees)
         loss = (self.system.loss(output, targets) * weights).sum() / n_rows.clamp(min=1)
         return loss, loss + penalty * self.system.penalty()
 
@@ -43,26 +46,9 @@ class Score(nn.Module):
         self.system = system
 
     def forward(
-        self,
-        vectors: Tensor,
-        lengths: Tensor,
-        targets: Tensor,
-        weights: Tensor,
-        structure: Tensor | None = None,
+        self, vectors: Tensor, lengths: Tensor, targets: Tensor, weights: Tensor, **trees: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Word vectors (B, T, d) -> two scalars."""
-        log_probs = _classify(self.system, vectors, lengths, None, structure).log_probs
+        log_probs = self.system.classify(vectors, lengths, None, **trees).log_probs
         hits = log_probs.argmax(dim=1) == targets.argmax(dim=1)
         return (cross_entropy(log_probs, targets) * weights).sum(), (hits * weights).sum()
-
-
-def _classify(
-    system: System,
-    vectors: Tensor,
-    lengths: Tensor,
-    noise: Noise | None,
-    structure: Tensor | None,
-) -> Prediction:
-    """Only a system that composes along trees is given them."""
-    trees = {} if structure is None else {"structure": structure}
-    return system.classify(vectors, lengths, noise, **trees)

@@ -12,10 +12,15 @@ Triton kernels (:mod:`adasent.training.rows_triton`) sum and update without the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from adasent.training.rows_triton import TritonRows
+
+    Rows: TypeAlias = "TorchRows | TritonRows"
 
 
 class AdamStep(NamedTuple):
@@ -40,33 +45,10 @@ class AdagradStep(NamedTuple):
     eps: float
 
 
-class RowGradient(Protocol):
-    """Gradient of those rows of the tables (K, V, d) that occur in a batch.
+def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> Rows:
+    """Sum the gradients (K, n, d) of equal words; those of padding are zero.
 
-    Attributes
-    ----------
-    squares
-        (K,) squared norm of each model's gradient.
-    """
-
-    squares: Tensor
-
-    def adam(self, table: Tensor, step: AdamStep) -> None:
-        """Update the rows in place."""
-
-    def adagrad(self, table: Tensor, step: AdagradStep) -> None:
-        """Update the rows in place."""
-
-
-def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> RowGradient:
-    """Sum the gradients of equal words.
-
-    Parameters
-    ----------
-    ids
-        (K, n) word of each occurrence, below ``n_words``; padding has gradient zero.
-    gradient
-        (K, n, d).
+    ``ids`` (K, n) is the word of each occurrence, below ``n_words``.
     """
     if ids.is_cuda:
         try:
@@ -79,7 +61,11 @@ def sum_rows(ids: Tensor, gradient: Tensor, n_words: int) -> RowGradient:
 
 
 class TorchRows:
-    """In plain torch; asks the device how many distinct words there are."""
+    """Gradient of those rows of the tables (K, V, d) that occur in a batch, in plain torch.
+
+    It asks the device how many distinct words there are. ``adam`` and ``adagrad`` update the rows
+    of a table in place. ``squares`` (K,) is the squared norm of each model's gradient.
+    """
 
     def __init__(self, ids: Tensor, gradient: Tensor, n_words: int) -> None:
         n_models, _, size = gradient.shape
@@ -122,23 +108,15 @@ class TorchRows:
 class Optimizer(ABC):
     """State and update rule.
 
-    Parameters
-    ----------
-    weights, table
-        (K, P) and (K, V, d), for the shape of the state; None where the table stays as it is.
-    learning_rate
-        (K,) in double precision.
-
-    Attributes
-    ----------
-    state
-        Tensors by name, with the models along their first axis; changed in place.
+    ``weights`` (K, P) and ``table`` (K, V, d) give the shape of the state; the table is None where
+    it stays as it is. The learning rates (K,) are in double precision.
     """
 
     _sums: ClassVar[tuple[str, ...]]  # names of what is kept of each weight
     _eps: ClassVar[float]
 
     def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
+        # By name, with the models along their first axis; changed in place.
         self.state = {"learning_rate": learning_rate}
         for name in self._sums:
             self.state[name] = torch.zeros_like(weights)
@@ -147,26 +125,14 @@ class Optimizer(ABC):
 
     def update(
         self,
-        weights: Tensor,
-        gradient: Tensor,
-        table: Tensor,
-        rows: RowGradient | None,
-        scale: Tensor,
-        active: Tensor,
+        weights: Tensor,  # (K, P)
+        gradient: Tensor,  # (K, P)
+        table: Tensor,  # (K, V, d)
+        rows: Rows | None,  # gradient of some rows of the table; None leaves it alone
+        scale: Tensor,  # (K,) factor on all gradients of a model
+        active: Tensor,  # (K,) 1.0, or 0.0 for a model whose weights and state stay as they are
     ) -> None:
-        """One step of all models, in place.
-
-        Parameters
-        ----------
-        weights, gradient
-            (K, P).
-        table, rows
-            (K, V, d), and the gradient of some of its rows; None leaves the table alone.
-        scale
-            (K,) factor on all gradients of a model.
-        active
-            (K,) 1.0, or 0.0 for a model whose weights and state stay as they are.
-        """
+        """One step of all models, in place."""
         size, correction = self._pace(active)
         numbers = (scale * active, active, size, correction, size * correction)
         scale, active, size, correction, row_size = (x.to(weights.dtype) for x in numbers)
@@ -186,7 +152,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         """The same step for rows of the table."""
 
@@ -214,7 +180,7 @@ class Adam(Optimizer):
         return mean, self.state["square"].lerp_(gradient.square(), (1 - beta2) * active)
 
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         moments = self.state["row_mean"], self.state["row_square"]
         rows.adam(table, AdamStep(*moments, scale, active, size, *self._betas, self._eps))
@@ -233,7 +199,7 @@ class Adagrad(Optimizer):
         return gradient, self.state["total"].addcmul_(gradient, gradient)
 
     def _update_rows(
-        self, rows: RowGradient, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
+        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
     ) -> None:
         rows.adagrad(table, AdagradStep(self.state["row_total"], scale, size, self._eps))
 

@@ -23,7 +23,7 @@ _TILE = 16  # occurrences summed at a time
 
 
 class TritonRows:
-    """The gradient of each word at the place of its head; see ``RowGradient``."""
+    """The gradient of each word at the place of its head; see ``TorchRows``."""
 
     def __init__(self, ids: Tensor, gradient: Tensor, n_words: int) -> None:
         words, order = ids.sort(dim=1, stable=True)

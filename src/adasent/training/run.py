@@ -17,23 +17,13 @@ TABLE = "embedding.trained"
 
 @dataclass(frozen=True)
 class Run:
-    """One training run.
+    """One training run."""
 
-    Attributes
-    ----------
-    model
-        A fresh network on the CPU; it has the best weights when training ends.
-    validation
-        Decides when to stop and which epoch is best; None runs all epochs and keeps the last.
-    seed
-        Drives the order of batches and every dropout. Initial weights are the caller's.
-    """
-
-    model: System
+    model: System  # fresh, on the CPU; it has the best weights when training ends
     training: Examples
-    validation: Examples | None
+    validation: Examples | None  # tells the best epoch; None runs all and keeps the last
     config: TrainingConfig
-    seed: int
+    seed: int  # of the order of batches and every dropout; initial weights are the caller's
 
     @property
     def kind(self) -> Hashable:

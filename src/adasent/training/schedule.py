@@ -17,21 +17,11 @@ from adasent.text.batch import length_buckets
 
 @dataclass(frozen=True)
 class EpochOrder:
-    """The batches of one model in one epoch.
+    """The batches of one model in one epoch."""
 
-    Attributes
-    ----------
-    batches
-        Rows of each batch, shortest texts first.
-    keys
-        (n,) key of the dropout in each batch.
-    seed, epoch
-        What the order of the batches is drawn from.
-    """
-
-    batches: list[np.ndarray]
-    keys: np.ndarray
-    seed: int
+    batches: list[np.ndarray]  # rows of each batch, shortest texts first
+    keys: np.ndarray  # (n,) key of the dropout in each batch
+    seed: int  # with the epoch, what the order of the batches is drawn from
     epoch: int
 
     def steps(self, n_steps: int) -> np.ndarray:
@@ -46,24 +36,12 @@ class EpochOrder:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of K models.
+    """The steps of K models."""
 
-    Attributes
-    ----------
-    rows
-        (S, K, B) rows of each batch; ``filler`` where a model has fewer.
-    n_rows
-        (S, K) how many of them are real; 0 where a model idles.
-    keys
-        (S, K) key of the dropout.
-    widths
-        Words of the longest text of each step.
-    """
-
-    rows: np.ndarray
-    n_rows: np.ndarray
-    keys: np.ndarray
-    widths: list[int]
+    rows: np.ndarray  # (S, K, B) rows of each batch; the filler where a model has fewer
+    n_rows: np.ndarray  # (S, K) how many of them are real; 0 where a model idles
+    keys: np.ndarray  # (S, K) key of the dropout
+    widths: list[int]  # words of the longest text of each step
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> EpochOrder:
@@ -77,28 +55,18 @@ def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> 
 def training_plan(
     orders: Sequence[EpochOrder | None], lengths: Sequence[np.ndarray], filler: int
 ) -> Plan:
-    """Put the models' batches into common steps.
+    """Put the models' batches into common steps; a model whose order is None idles all along.
 
-    Parameters
-    ----------
-    orders
-        One of each model; None for a model that idles all along.
-    lengths
-        Words of the texts of each model.
-    filler
-        The row that stands for no text.
+    ``lengths`` are the words of the texts of each model, ``filler`` is the row for no text.
     """
     n_steps = max(len(order.batches) for order in orders if order is not None)
-    steps = [
-        order.steps(n_steps) if order is not None else np.empty(0, dtype=np.int64)
-        for order in orders
-    ]
-    batches = [order.batches if order is not None else [] for order in orders]
-    plan = _fill(batches, steps, lengths, filler)
-    for k, order in enumerate(orders):
-        if order is not None:
-            working = steps[k] < len(order.batches)
-            plan.keys[working, k] = order.keys[steps[k][working]]
+    idle = EpochOrder([], np.empty(0, dtype=np.int64), 0, 0)
+    given = [order or idle for order in orders]
+    steps = [order.steps(n_steps) for order in given]
+    plan = _fill([order.batches for order in given], steps, lengths, filler)
+    for k, order in enumerate(given):
+        working = steps[k] < len(order.batches)
+        plan.keys[working, k] = order.keys[steps[k][working]]
     return plan
 
 

@@ -40,14 +40,7 @@ class Steps(NamedTuple):
 
 
 class Stack:
-    """The weights, texts and optimiser of K runs of one kind.
-
-    Parameters
-    ----------
-    runs
-        Of one :attr:`Run.kind`.
-    cuda_graph
-        On CUDA, record steps and replay them.
+    """The weights, texts and optimiser of K runs of one :attr:`Run.kind`.
 
     Attributes
     ----------
@@ -148,7 +141,7 @@ class Stack:
         """Losses (K,) and the gradients of dense weights (K, P) and word vectors (K, B, T, d)."""
         vectors = self._vectors(batch.ids).requires_grad_(self.fine_tune)
         inputs = (vectors, batch.lengths, batch.targets, batch.weights, n_rows, self._penalty)
-        named = {"key": keys, **self._rates, **_trees(batch)}
+        named = {"key": keys, **self._rates, **batch.trees}
         losses, totals = self._apply(self._objective, inputs, named)
         leaves = [self.weights, vectors] if self.fine_tune else [self.weights]
         gradients = torch.autograd.grad(totals.sum(), leaves)
@@ -191,7 +184,7 @@ class Stack:
         assert self.validation is not None
         batch = self.validation.batch(rows, width)
         inputs = (self._vectors(batch.ids), batch.lengths, batch.targets, batch.weights)
-        loss, hits = self._apply(self._score, inputs, _trees(batch))
+        loss, hits = self._apply(self._score, inputs, batch.trees)
         self._scores[0] += loss
         self._scores[1] += hits
 
@@ -306,10 +299,6 @@ def _round_width(width: int) -> int:
 def _round_size(size: int, most: int) -> int:
     """A power of two, or ``most``. Batches of long texts are small, and must stay so to fit."""
     return min(1 << (size - 1).bit_length(), most)
-
-
-def _trees(batch: StackedBatch) -> dict[str, Tensor]:
-    return {} if batch.structure is None else {"structure": batch.structure}
 
 
 def _with_fixed_words(fixed: Tensor, run: Run) -> tuple[Tensor, Examples]:

@@ -44,8 +44,8 @@ _NOT_VECTORS = {
 }
 _FORMATS = "word2vec (binary or text) or GloVe text, plain or gzipped"
 
-#: A word and its numbers.
-Row = tuple[bytes, Sequence[float] | NDArray[np.float32]]
+#: Words as they stand in the file, and their numbers, (n, d).
+Block = tuple[list[bytes], NDArray[np.float32]]
 
 
 def read_table(path: Path, *, limit: int | None) -> tuple[list[str], NDArray[np.float32]]:
@@ -60,10 +60,8 @@ def read_table(path: Path, *, limit: int | None) -> tuple[list[str], NDArray[np.
     parts: list[NDArray[np.float32]] = []
     n_read = n_empty = 0
     with _opened(path) as (stream, capacity):
-        rows = _rows(path, stream, capacity, limit)
-        while block := list(islice(rows, _BLOCK)):
-            words = [_decode(raw) for raw, _ in block]
-            values = np.array([row for _, row in block], dtype=np.float32)
+        for raw, values in _blocks(path, stream, capacity, limit):
+            words = [_decode(word) for word in raw]
             finite = np.isfinite(values).all(axis=1)
             if not finite.all():
                 at = int(np.argmin(finite))
@@ -139,7 +137,7 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, int]]:
         raise VectorsError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _rows(path: Path, stream: BinaryIO, capacity: int, limit: int | None) -> Iterator[Row]:
+def _blocks(path: Path, stream: BinaryIO, capacity: int, limit: int | None) -> Iterator[Block]:
     """The rows of a file of any of the formats, at most the first ``limit``."""
     sample = stream.read(_MAX_WORD)
     stream.seek(0)
@@ -148,7 +146,7 @@ def _rows(path: Path, stream: BinaryIO, capacity: int, limit: int | None) -> Ite
         for magic, what in _NOT_VECTORS.items():
             if sample.startswith(magic):
                 raise VectorsError(f"{path}: expected {_FORMATS}, got {what}")
-        return _text_rows(path, stream, None, limit)
+        return _text_blocks(path, stream, None, limit)
     n_words, dim = int(fields[0]), int(fields[1])
     if n_words < 1 or not 1 <= dim <= _MAX_DIM or n_words * dim > capacity:
         raise VectorsError(
@@ -157,8 +155,8 @@ def _rows(path: Path, stream: BinaryIO, capacity: int, limit: int | None) -> Ite
         )
     start = len(stream.readline())
     if _is_text(sample[start:]):
-        return _text_rows(path, stream, (n_words, dim), limit)
-    return _binary_rows(path, stream, (n_words, dim), limit, start)
+        return _text_blocks(path, stream, (n_words, dim), limit)
+    return _binary_blocks(path, stream, (n_words, dim), limit, start)
 
 
 def _is_text(start: bytes) -> bool:
@@ -168,39 +166,56 @@ def _is_text(start: bytes) -> bool:
     return bool(row) and not row[:16].translate(None, b"0123456789+-.eEnaifINF \t\r")
 
 
-def _binary_rows(
+def _binary_blocks(
     path: Path, stream: BinaryIO, header: tuple[int, int], limit: int | None, start: int
-) -> Iterator[Row]:
+) -> Iterator[Block]:
     n_words, dim = header
     n_bytes = 4 * dim
     wanted = min(limit or n_words, n_words)
     claim = f"{path}: the header claims {n_words} words of {dim} numbers, but"
-    buffer, position = b"", 0
-    for number in range(1, wanted + 1):
-        space = buffer.find(b" ", position, position + _MAX_WORD)
-        if space < 0 or space + n_bytes >= len(buffer):
-            start += position
-            buffer = buffer[position:] + stream.read(max(_CHUNK, n_bytes + _MAX_WORD))
-            position, space = 0, buffer.find(b" ", 0, _MAX_WORD)
-        if space < 0 or space + n_bytes >= len(buffer):
+    buffer, n_read = b"", 0
+    while n_read < wanted:
+        buffer += stream.read(max(_CHUNK, n_bytes + _MAX_WORD))
+        words: list[bytes] = []
+        rows: list[bytes] = []
+        position = 0
+        while n_read + len(words) < wanted:
+            space = buffer.find(b" ", position, position + _MAX_WORD)
+            end = space + 1 + n_bytes
+            if space < 0 or end > len(buffer):
+                break
+            # The original word2vec ends each row with a line feed, gensim does not.
+            words.append(buffer[position:space].lstrip(b"\n"))
+            rows.append(buffer[space + 1 : end])
+            position = end
+        if not words:
             raise VectorsError(
-                f"{claim} word {number}, at byte {start}, is not whole; the file is cut short or "
-                "damaged, get it again"
+                f"{claim} word {n_read + 1}, at byte {start}, is not whole; the file is cut short "
+                "or damaged, get it again"
             )
-        # The original word2vec ends each row with a line feed, gensim does not.
-        word = buffer[position:space].lstrip(b"\n")
-        yield word, np.frombuffer(buffer, "<f4", dim, space + 1)
-        position = space + 1 + n_bytes
-    if wanted == n_words and (buffer[position:].strip() or stream.read(_CHUNK).strip()):
+        values = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dim)
+        yield words, values.astype(np.float32, copy=False)
+        n_read += len(words)
+        start += position
+        buffer = buffer[position:]
+    if wanted == n_words and (buffer.strip() or stream.read(_CHUNK).strip()):
         raise VectorsError(
-            f"{claim} more data follow at byte {start + position}; the file is damaged, get it "
-            "again"
+            f"{claim} more data follow at byte {start}; the file is damaged, get it again"
         )
+
+
+def _text_blocks(
+    path: Path, stream: BinaryIO, header: tuple[int, int] | None, limit: int | None
+) -> Iterator[Block]:
+    rows = _text_rows(path, stream, header, limit)
+    while block := list(islice(rows, _BLOCK)):
+        words, numbers = zip(*block, strict=True)
+        yield list(words), np.array(numbers, dtype=np.float32)
 
 
 def _text_rows(
     path: Path, stream: BinaryIO, header: tuple[int, int] | None, limit: int | None
-) -> Iterator[Row]:
+) -> Iterator[tuple[bytes, list[float]]]:
     n_words, dim = header or (None, None)
     n_read = 0
     lines = iter(lambda: stream.readline(_MAX_LINE), b"")
@@ -225,7 +240,7 @@ def _text_rows(
         )
 
 
-def _parse_line(path: Path, number: int, line: bytes, dim: int) -> Row:
+def _parse_line(path: Path, number: int, line: bytes, dim: int) -> tuple[bytes, list[float]]:
     """One row of text. A word may hold spaces (GloVe 840B) or be missing (GloVe Twitter)."""
     if len(line) == _MAX_LINE:
         raise VectorsError(
