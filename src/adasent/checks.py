@@ -40,6 +40,12 @@ def check_integer(name: str, value: object, low: int, high: float = float("inf")
         raise ConfigError(f"{name} must be an integer; got {_shown(value)}")
 
 
+def check_optional(name: str, value: object, low: int) -> None:
+    """Raise ``ConfigError`` unless ``value`` is None or a whole number of at least ``low``."""
+    if value is not None:
+        check_range(name, value, low, whole=True)
+
+
 def check_flag(name: str, value: object) -> None:
     """Raise ``ConfigError`` unless ``value`` is True or False."""
     if not isinstance(value, bool):

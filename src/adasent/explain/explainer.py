@@ -79,7 +79,7 @@ def _explain(model: Model, texts: list[str], exact: bool) -> list[Explanation]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         every = np.concatenate([*(ids[i] for group in groups for i in group), [UNK_ID]])
         words = network.words(every)
-        climbing = network.backend.passes(network.composition, lengths)
+        climbing = network.passes(lengths)
         attribute = Attributor(network, words, int(words.which[-1]), climbing)
         done = 0
         for group in groups:

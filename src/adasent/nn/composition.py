@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -26,23 +28,30 @@ class GatedComposition(nn.Module):
         pooling: str,
         gate_size: int | None,
         copy_bias: float,
+        gate_groups: int = 1,
+        max_height: int | None = None,
     ) -> None:
         super().__init__()
-        self.activation, self.pooling = activation, pooling
+        self._how: dict[str, Any] = {
+            "activation": activation,
+            "pooling": pooling,
+            "height": max_height,
+        }
         self.compose_left = nn.Parameter(_half_orthogonal(hidden_size))
         self.compose_right = nn.Parameter(_half_orthogonal(hidden_size))
         self.compose_bias = nn.Parameter(torch.zeros(hidden_size))
-        width = gate_size or 3
+        n_gates = 3 * gate_groups
+        width = gate_size or n_gates
         self.gate_left = nn.Parameter(torch.randn(width, hidden_size) * 0.01)
         self.gate_right = nn.Parameter(torch.randn(width, hidden_size) * 0.01)
-        copy = torch.tensor([copy_bias / 2, copy_bias / 2, 0.0])
+        copy = torch.tensor([copy_bias / 2, copy_bias / 2, 0.0]).repeat_interleave(gate_groups)
         self.gate_out: nn.Parameter | None = None
         self.gate_out_bias: nn.Parameter | None = None
         if gate_size is None:
             self.gate_bias = nn.Parameter(copy)
         else:
             self.gate_bias = nn.Parameter(torch.zeros(width))
-            self.gate_out = nn.Parameter(torch.randn(3, width) / width**0.5)
+            self.gate_out = nn.Parameter(torch.randn(n_gates, width) / width**0.5)
             self.gate_out_bias = nn.Parameter(copy)
 
     def weights(self) -> PyramidWeights:
@@ -50,16 +59,13 @@ class GatedComposition(nn.Module):
         return PyramidWeights(*(getattr(self, name) for name in PyramidWeights._fields))
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """First-level units of a batch (B, T, D) -> pooled levels (B, T, D)."""
-        return pyramid(
-            words, lengths, self.weights(), activation=self.activation, pooling=self.pooling
-        )
+        """First-level units of a batch (B, T, D) -> pooled levels (B, L, D)."""
+        return pyramid(words, lengths, self.weights(), **self._how)
 
     def trace(self, words: Tensor, lengths: Tensor) -> Pyramid:
         """The same with every unit and gate kept, packed; lengths are on the CPU."""
         packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
-        how = {"activation": self.activation, "pooling": self.pooling}
-        return pyramid_packed(packed, self.weights(), **how, keep_units=True)
+        return pyramid_packed(packed, self.weights(), **self._how, keep_units=True)
 
 
 def _half_orthogonal(size: int) -> torch.Tensor:

@@ -78,7 +78,7 @@ def pyramid(
         from adasent.pyramid.cpu import pyramid_cpu
 
         return pyramid_cpu(words, lengths, weights, **options)
-    levels: Tensor = _Portable.apply(options, _Graph(), lengths, words, *weights)  # type: ignore[no-untyped-call]
+    levels: Tensor = _Portable.apply(_Graph(options), lengths, words, *weights)  # type: ignore[no-untyped-call]
     return levels
 
 
@@ -88,13 +88,15 @@ class _Graph:
     inputs: list[Tensor]
     levels: Tensor
 
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+
 
 class _Portable(torch.autograd.Function):
     """``pyramid_packed`` as one operation, so that it has a rule for ``vmap``."""
 
     @staticmethod
     def forward(
-        options: dict[str, Any],
         graph: _Graph,
         lengths: Tensor,
         words: Tensor,
@@ -109,9 +111,9 @@ class _Portable(torch.autograd.Function):
             built = pyramid_packed(
                 packed,
                 PyramidWeights(*own[1:]),  # type: ignore[arg-type]
-                **options,
+                **graph.options,
             )
-            n_levels = min(words.shape[1], options["height"] or words.shape[1])
+            n_levels = min(words.shape[1], graph.options["height"] or words.shape[1])
             graph.levels, _ = pad_packed_sequence(
                 built.levels, batch_first=True, total_length=n_levels
             )
@@ -119,8 +121,8 @@ class _Portable(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.graph = inputs[1]
-        ctx.given = [x is not None for x in inputs[3:]]
+        ctx.graph = inputs[0]
+        ctx.given = [x is not None for x in inputs[2:]]
 
     @staticmethod
     def backward(ctx: Any, d_levels: Tensor) -> tuple[Tensor | None, ...]:
@@ -130,8 +132,14 @@ class _Portable(torch.autograd.Function):
                 graph.levels, graph.inputs, d_levels, retain_graph=True, allow_unused=True
             )
         )
-        return None, None, None, *[next(found) if given else None for given in ctx.given]
+        return None, None, *[next(found) if given else None for given in ctx.given]
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
-        return one_by_one(_Portable, info.batch_size, in_dims, inputs, fresh={1: _Graph})
+        return one_by_one(
+            _Portable,
+            info.batch_size,
+            in_dims,
+            inputs,
+            fresh={0: lambda: _Graph(inputs[0].options)},
+        )

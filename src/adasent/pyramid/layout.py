@@ -32,7 +32,7 @@ class Layout:
     def __init__(self, lengths: Ints, height: int | None = None) -> None:
         self.lengths = lengths
         #: (B,) levels of each text.
-        self.n_levels_of = lengths if height is None else np.minimum(lengths, height)
+        self.n_levels_of = n_levels(lengths, height)
         #: (T,) texts that have a word at each position, non-increasing.
         self.counts: Ints = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
         #: (T + 1,) first row of each position, and the number of words.
@@ -134,6 +134,11 @@ class Layout:
         shift = self.level_starts[t] - self.starts[t]
         found: Ints = texts[:, None] + (self.starts[t:n_words] + shift)
         return found
+
+
+def n_levels(lengths: Ints, height: int | None) -> Ints:
+    """(B,) levels of pyramids over so many words, none higher than ``height``."""
+    return lengths if height is None else np.minimum(lengths, height)
 
 
 def n_units(lengths: Ints, n_levels: Ints) -> Ints:

@@ -80,7 +80,7 @@ def one_by_one(
     n_models: int,
     in_dims: tuple[int | None, ...],
     inputs: tuple[Any, ...],
-    fresh: dict[int, type],
+    fresh: dict[int, Callable[[], Any]],
 ) -> tuple[Tensor, int]:
     """A rule for ``vmap`` that runs one model after the other.
 

@@ -1,9 +1,10 @@
 """From the words of a batch to all levels of its pyramids: the one climb of prediction.
 
-A level costs one matrix product, h [W_L | W_R | G_L | G_R] of the level below; each row of it is
-used once as left and once as right child. The caller says what to keep: the pooled levels alone,
-for which two levels are in memory at a time and memory grows with the words; or every unit and
-gate, for traces and explanations. Rows lie as :mod:`adasent.pyramid.layout` says.
+A level costs one matrix product, h [W_L | W_R | A_L | A_R] of the level below; each row of it is
+used once as left and once as right child. A scores the gates of N groups of dimensions: how far
+the left and the right child's share are above the composed one. The caller says what to keep: the
+pooled levels alone, for which two levels are in memory at a time and memory grows with the words;
+or every unit and gate, for traces and explanations. Rows lie as :mod:`adasent.pyramid.layout` says.
 
 The recurrence is written once, in :func:`build_level`, :func:`pool_level` and
 :func:`climb_levels`, with numpy. Where numba is at hand, :mod:`adasent.runtime.compiled` compiles
@@ -20,10 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adasent.pyramid import RELU_CAP
-from adasent.pyramid.layout import Layout, left_children
+from adasent.pyramid.layout import Layout, left_children, n_levels, n_units
 from adasent.runtime.arrays import Array, Ints
 from adasent.systems.config import AdaSentConfig
-from adasent.text.batch import n_cells
+
+#: Beyond it one share of a softmax is all of it, and its exponential stays finite in float32.
+MAX_SCORE = 80.0
 
 #: On so many units numba saves the time that it takes to start. It is started after that many: in
 #: the worst case twice that time is lost, whatever comes later (docs/runtime.md).
@@ -37,11 +40,12 @@ class Composition:
     Attributes
     ----------
     matrix
-        (D, 2 D + 2 H), the four matrices transposed, side by side.
+        (D, 2 D + 2 H), the four matrices transposed, side by side; H is 2 N, or the hidden size of
+        a gate that is an MLP.
     compose_bias, gate_bias
         (D,) and (H,).
     gate_out, gate_out_bias
-        (3, H) and (3,) of a gate that is an MLP, else None.
+        (2 N, H) and (2 N,) of a gate that is an MLP, else None.
     """
 
     matrix: Array
@@ -55,17 +59,27 @@ class Composition:
     @classmethod
     def of(cls, config: AdaSentConfig, tensors: Mapping[str, np.ndarray]) -> Composition:
         """From the tensors of a network by name."""
+        own = {name.removeprefix("composition."): tensor for name, tensor in tensors.items()}
+        scores = ("gate_out", "gate_out_bias")
+        if config.local_gate == "softmax":
+            scores = ("gate_left", "gate_right", "gate_bias")
+        own |= {name: _relative(own[name]) for name in scores}
         names = ("compose_left", "compose_right", "gate_left", "gate_right")
-        parts = [tensors[f"composition.{name}"] for name in names]
         return cls(
-            np.ascontiguousarray(np.concatenate(parts).T),
-            tensors["composition.compose_bias"],
-            tensors["composition.gate_bias"],
-            tensors.get("composition.gate_out"),
-            tensors.get("composition.gate_out_bias"),
+            np.ascontiguousarray(np.concatenate([own[name] for name in names]).T),
+            own["compose_bias"],
+            own["gate_bias"],
+            own.get("gate_out"),
+            own.get("gate_out_bias"),
             relu=config.activation == "relu",
             maximum=config.pooling == "max",
         )
+
+    @property
+    def n_groups(self) -> int:
+        """N."""
+        scores = self.gate_bias if self.gate_out_bias is None else self.gate_out_bias
+        return len(scores) // 2
 
     def in_double(self) -> Composition:
         """The same weights in double precision, for exact decompositions."""
@@ -81,12 +95,18 @@ class Composition:
         return sums
 
 
+def _relative(rows: Array) -> Array:
+    """Rows for the scores of left, right and composed shares -> the first two less the last."""
+    left, right, composed = np.split(rows, 3)
+    return np.concatenate([left - composed, right - composed])
+
+
 class Pyramids(NamedTuple):
     """The pyramids of a batch; units and gates where they were to be kept."""
 
-    levels: Array  # (n_words, D) level t of each text in the row of its word t, pooled
+    levels: Array  # (n_pooled, D) level t of each text in the row of its word t, pooled
     units: Array  # (n_units, D), level after level; no rows if not kept
-    gates: Array  # (n_units - n_words, 3) left, right, composed, from the second level up
+    gates: Array  # (n_units - n_words, 3, N) left, right, composed, from the second level up
 
     def by_level(self, layout: Layout) -> tuple[list[Array], list[Array]]:
         """Units of each level, and gates of each level from the second on."""
@@ -127,10 +147,11 @@ def climb(
     """
     n_words, size = words.shape
     memory = Memory(composition, n_words) if memory is None else memory
-    levels = np.empty_like(words)
+    n_groups = composition.n_groups
+    levels = np.empty((layout.n_pooled, size), dtype=words.dtype)
     if keep:
         units = np.empty((layout.n_units, size), dtype=words.dtype)
-        gates = np.empty((layout.n_units - n_words, 3), dtype=words.dtype)
+        gates = np.empty((layout.n_units - n_words, 3 * n_groups), dtype=words.dtype)
         firsts = layout.level_starts
     else:
         units, gates = memory.units, None
@@ -154,10 +175,11 @@ def climb(
         gates,
         composition.relu or None,
         composition.maximum or None,
+        n_groups > 1 or None,
     )
     if gates is None:
-        return Pyramids(levels, units[:0], levels[:0, :3])
-    return Pyramids(levels, units, gates)
+        return Pyramids(levels, units[:0], levels[:0])
+    return Pyramids(levels, units, gates.reshape(-1, 3, n_groups))
 
 
 # -- The recurrence. Flags are True or None: a branch on None is decided when compiling. -----------
@@ -178,6 +200,7 @@ def climb_levels(
     gates: Array | None,
     relu: bool | None,
     maximum: bool | None,
+    grouped: bool | None,
 ) -> None:
     """Fill all levels from the first, whose units are in place and multiplied with the matrix.
 
@@ -188,12 +211,14 @@ def climb_levels(
     products
         Room for the products of the other levels.
     levels, gates
-        Filled: (n_words, D), and (n_units - n_words, 3) where gates are kept.
+        Filled: (n_pooled, D), and (n_units - n_words, 3 N) where gates are kept.
+    grouped
+        Whether N is more than 1.
     """
-    n_words = n_rows = len(levels)
+    n_words = n_rows = len(product)
     row = counts[0]
     pool_level(units[:n_rows], counts, levels[:row], maximum)
-    for t in range(1, len(counts)):
+    for t in range(1, len(firsts)):
         below = units[firsts[t - 1] : firsts[t - 1] + n_rows]
         if t > 1:
             product = products[:n_rows]
@@ -213,6 +238,7 @@ def climb_levels(
             None if gates is None else gates[first - n_words : first - n_words + n_rows],
             relu,
             maximum,
+            grouped,
         )
         row += counts[t]
 
@@ -230,18 +256,18 @@ def build_level(
     gates: Array | None,
     relu: bool | None,
     maximum: bool | None,
+    grouped: bool | None,
 ) -> None:
     """Fill a level, as it is and pooled, and its gates where they are kept.
 
     Parameters
     ----------
     below, product
-        (rows, D) units of the level below, and their product with [W_L | W_R | G_L | G_R],
-        (rows, 2 D + 2 H).
+        (rows, D) units of the level below, and their product with the matrix, (rows, 2 D + 2 H).
     counts
         Rows of each block of the level below.
     above, pooled, gates
-        Filled: (units, D), (texts that reach the level, D) and (units, 3).
+        Filled: (units, D), (texts that reach the level, D) and (units, 3 N).
     """
     size, width = below.shape[1], len(gate_bias)
     shift, done = int(counts[0]), 0
@@ -258,13 +284,18 @@ def build_level(
         scores += gate_bias
         if gate_out is not None:
             scores = np.tanh(scores) @ gate_out.T + gate_out_bias
-        share = np.exp(scores - scores.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
+        n_units, n_groups = len(units), scores.shape[1] // 2
+        powers = np.exp(np.minimum(scores, MAX_SCORE, out=scores)).reshape(n_units, 2, n_groups)
+        composed = 1 / (1 + powers.sum(axis=1, keepdims=True))
+        powers *= composed
         if gates is not None:
-            gates[here] = share
-        units *= share[:, 2:]
-        units += share[:, :1] * below[left]
-        units += share[:, 1:2] * below[right]
+            gates[here, : 2 * n_groups] = powers.reshape(n_units, -1)
+            gates[here, 2 * n_groups :] = composed[:, 0]
+        by_group = (n_units, -1, n_groups)  # dimension d is of group d mod N
+        mixed = units.reshape(by_group)
+        mixed *= composed
+        mixed += powers[:, :1] * below[left].reshape(by_group)
+        mixed += powers[:, 1:] * below[right].reshape(by_group)
         done = here.stop
     pool_level(above, counts[1:], pooled, maximum)
 
@@ -319,17 +350,17 @@ class Backend:
         self._n_units = 0  # that were built without it
         self._missing = False  # an import that fails is slow, and is not tried again
 
-    def passes(self, composition: Composition, lengths: Ints) -> Passes:
+    def passes(self, composition: Composition, lengths: Ints, height: int | None) -> Passes:
         """Numba's passes if they can do the gate, are installed and pay; else numpy's.
 
         Parameters
         ----------
-        lengths
-            (N,) words of all texts of a call.
+        lengths, height
+            (n,) words of all texts of a call, and levels of a pyramid at most.
         """
         if composition.gate_out is not None or self._missing:
             return NUMPY
-        self._n_units += int(n_cells(lengths).sum())
+        self._n_units += int(n_units(lengths, n_levels(lengths, height)).sum())
         if "numba" not in sys.modules and self._n_units < UNITS_WORTH_NUMBA:
             return NUMPY
         try:

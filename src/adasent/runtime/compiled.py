@@ -16,17 +16,17 @@ from adasent.runtime.climb import Passes, build_level, climb_levels, pool_level
 @overload(build_level, strict=False)
 def _build_level(
     below, product, compose_bias, gate_bias, gate_out, gate_out_bias, counts, above, pooled, gates,
-    relu, maximum,
+    relu, maximum, grouped,
 ):  # fmt: skip
     """Where compiled code builds a level, training's pass does; it has no MLP gate."""
 
     def build(
         below, product, compose_bias, gate_bias, gate_out, gate_out_bias, counts, above, pooled,
-        gates, relu, maximum,
+        gates, relu, maximum, grouped,
     ):  # fmt: skip
         forward_strip(
             below, product, compose_bias, gate_bias, counts, above, pooled, None, gates,
-            relu, maximum, 0, 1,
+            relu, maximum, grouped, 0, 1,
         )  # fmt: skip
 
     return build

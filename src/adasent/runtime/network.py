@@ -9,7 +9,7 @@ import numpy as np
 from adasent.errors import AdaSentError
 from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.arrays import Doubles, Floats, Ints
-from adasent.runtime.climb import Backend, Composition, Memory, climb
+from adasent.runtime.climb import Backend, Composition, Memory, Passes, climb
 from adasent.runtime.head import LevelHead, beliefs, consensus
 from adasent.runtime.trace import Trace
 from adasent.saving.word_table import WordTable
@@ -83,13 +83,13 @@ class Network:
         lengths = np.array([len(ids) for ids in texts], dtype=np.int64)
         groups = batches(lengths, BATCH_WORDS)
         memory = Memory(self.composition, max(int(lengths[group].sum()) for group in groups))
-        passes = self.backend.passes(self.composition, lengths)
+        passes = self.passes(lengths)
         # Overflow shows in the result, where normalised finds it.
         with np.errstate(over="ignore", invalid="ignore"):
             words = self.words(np.concatenate([texts[i] for group in groups for i in group]))
             done = 0
             for group in groups:
-                layout = Layout(lengths[group])
+                layout = Layout(lengths[group], self.config.max_height)
                 which = np.empty_like(layout.word_rows)
                 which[layout.word_rows] = words.which[done : done + len(which)]
                 done += len(which)
@@ -101,8 +101,8 @@ class Network:
     def trace(self, tokens: Sequence[str], ids: Ints) -> Trace:
         """Everything about one text of (T,) ids; the tokens are only passed on."""
         lengths = np.array([len(ids)], dtype=np.int64)
-        layout = Layout(lengths)
-        passes = self.backend.passes(self.composition, lengths)
+        layout = Layout(lengths, self.config.max_height)
+        passes = self.passes(lengths)
         with np.errstate(over="ignore", invalid="ignore"):
             words = self.words(ids)
             first = words.units[words.which], words.products[words.which]
@@ -121,6 +121,10 @@ class Network:
             probabilities=normalised(mixed.T)[0],
         )
 
+    def passes(self, lengths: Ints) -> Passes:
+        """How to climb the pyramids of a call, of texts of (N,) words."""
+        return self.backend.passes(self.composition, lengths, self.config.max_height)
+
     def words(self, ids: Ints) -> Words:
         """The distinct words of a call, and which of them each id is."""
         return Words(ids, self.table, self.projection, self.composition.matrix)
@@ -128,7 +132,7 @@ class Network:
     def _mix(self, levels: Floats, layout: Layout) -> tuple[Doubles, Doubles, Doubles]:
         """Packed pooled levels -> beliefs and level predictions, text after text; consensus."""
         levels = self.head.normalise(levels)
-        rows, firsts = layout.word_rows, layout.first_word[:-1]
+        rows, firsts = layout.level_rows, layout.first_level[:-1]
         belief = beliefs(self.head.scores(levels)[rows], firsts)
         log_probs = self.head.log_probs(levels)[:, rows]
         return belief, log_probs, consensus(belief, log_probs, firsts)

@@ -9,19 +9,22 @@ from adasent.runtime.arrays import Doubles, Floats, Ints
 
 @dataclass(frozen=True)
 class Trace:
-    """The path of a text of L words through the network. It holds L (L + 1) / 2 units of D numbers.
+    """The path of a text of T words through the network, which has L levels.
+
+    L is T, or the network's ``max_height`` where that is less.
 
     Attributes
     ----------
     tokens
-        The L words as the model read them; a text without any is one ``<unk>``.
+        The T words as the model read them; a text without any is one ``<unk>``.
     ids
-        (L,) their ids.
+        (T,) their ids.
     units
-        For each level t, (L - t + 1, D) units h^t; unit j covers words j to j + t - 1.
+        For each level t, (T - t + 1, D) units h^t; unit j covers words j to j + t - 1.
     gates
-        For each level t >= 2, so from ``gates[0]`` on, (L - t + 1, 3): how much of its left child,
-        of its right child and of their composition a unit holds. Rows sum to 1.
+        For each level t >= 2, so from ``gates[0]`` on, (T - t + 1, 3, N): how much of its left
+        child, of its right child and of their composition a unit holds, in each of N groups of
+        dimensions. The three sum to 1.
     levels
         (L, D) each level pooled.
     beliefs

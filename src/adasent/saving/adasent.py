@@ -27,7 +27,8 @@ def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
     """Name and shape of every tensor of a network with this configuration."""
     d, size, n_classes = config.vector_size, config.hidden_size, config.n_classes
     mlp_gate = config.local_gate == "mlp"
-    width = config.gate_size if mlp_gate else 3
+    n_gates = 3 * config.gate_groups
+    width = config.gate_size if mlp_gate else n_gates
     shapes: dict[str, tuple[int, ...]] = {
         "embedding.trained": (config.n_trained, d),
         "embedding.fixed": (config.n_fixed, d),
@@ -40,8 +41,8 @@ def tensor_shapes(config: AdaSentConfig) -> dict[str, tuple[int, ...]]:
         "composition.gate_bias": (width,),
     }
     if mlp_gate:
-        shapes["composition.gate_out"] = (3, width)
-        shapes["composition.gate_out_bias"] = (3,)
+        shapes["composition.gate_out"] = (n_gates, width)
+        shapes["composition.gate_out_bias"] = (n_gates,)
     if config.level_norm:
         shapes["level_norm.weight"] = (size,)
         shapes["level_norm.bias"] = (size,)
@@ -85,7 +86,7 @@ def network_schema(
 
 def _parse_settings(settings: dict[str, Any]) -> AdaSentConfig:
     for name, value in settings.items():
-        if isinstance(value, float) and name != "copy_bias":
+        if isinstance(value, float) and name not in ("copy_bias", "level_loss"):
             raise ModelFormatError(f"{name} must not be a fraction; got {value!r}")
     # Models saved before there was a norm do not mention it, and have none.
     return AdaSentConfig.from_dict({"level_norm": False, **settings})

@@ -40,6 +40,8 @@ class AdaSent(System):
             pooling=config.pooling,
             gate_size=config.gate_size if config.local_gate == "mlp" else None,
             copy_bias=config.copy_bias,
+            gate_groups=config.gate_groups,
+            max_height=config.max_height,
         )
         self.level_norm = nn.LayerNorm(size) if config.level_norm else None
         self.level_gate = LevelGate(size, config.gate_size if config.level_gate == "mlp" else None)
@@ -65,9 +67,8 @@ class AdaSent(System):
         pyramid = None
         if keep_units:
             pyramid = self.composition.trace(words, lengths)
-            levels, _ = pad_packed_sequence(
-                pyramid.levels, batch_first=True, total_length=words.shape[1]
-            )
+            n_levels = min(words.shape[1], self.config.max_height or words.shape[1])
+            levels, _ = pad_packed_sequence(pyramid.levels, batch_first=True, total_length=n_levels)
         else:
             levels = self.composition(words, lengths)  # (B, L, D)
         if self.level_norm is not None:
@@ -77,6 +78,16 @@ class AdaSent(System):
         return AdaSentOutput(
             consensus(log_beliefs, level_log_probs), log_beliefs, level_log_probs, pyramid
         )
+
+    def loss(self, output: AdaSentOutput, targets: Tensor) -> Tensor:
+        """That of the consensus, and ``level_loss`` times the mean of what each level says."""
+        loss = super().loss(output, targets)
+        if self.config.level_loss:
+            reached = torch.isfinite(output.log_beliefs).to(loss)  # (B, L)
+            by_level = -torch.einsum("blc,bc->bl", output.level_log_probs, targets)
+            mean = (by_level * reached).sum(dim=1) / reached.sum(dim=1)
+            loss = loss + self.config.level_loss * mean
+        return loss
 
     def penalty(self) -> Tensor:
         """||W_L||_F^2 + ||W_R||_F^2."""

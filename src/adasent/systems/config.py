@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from adasent.checks import JsonConfig, check_choice, check_flag, check_range
+from adasent.checks import JsonConfig, check_choice, check_flag, check_optional, check_range
+from adasent.errors import ConfigError
 
 
 def checked(default: Any, check: Callable[..., None], *limits: Any, **how: Any) -> Any:
@@ -53,6 +54,11 @@ class AdaSentConfig(SystemConfig):
     pooling: str = checked("max", check_choice, ("mean", "max"))
     #: f of the composition.
     activation: str = checked("tanh", check_choice, ("tanh", "relu"))
+    #: Groups of dimensions with gates of their own, dimension d being of group d mod gate_groups:
+    #: 1 is the paper's gate, hidden_size a gate for each dimension.
+    gate_groups: int = whole(1, 1, 4096)
+    #: Levels of a pyramid, and so words of a phrase, at most; None for as many as words.
+    max_height: int | None = checked(None, check_optional, 1)
     #: Softmax of a linear score, as in the paper, or of an MLP's.
     local_gate: str = checked("softmax", check_choice, ("softmax", "mlp"))
     level_gate: str = checked("softmax", check_choice, ("softmax", "mlp"))
@@ -67,3 +73,13 @@ class AdaSentConfig(SystemConfig):
     #: Initial bias of the local gate towards copying a child: b_G starts at
     #: (copy_bias, copy_bias, 0) / 2.
     copy_bias: float = checked(4.0, check_range, -20, 20)
+    #: Weight of the mean loss of the levels, each classifying by itself, beside the loss of their
+    #: consensus.
+    level_loss: float = checked(0.0, check_range, 0, 100)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden_size % self.gate_groups:
+            raise ConfigError(
+                f"gate_groups must divide hidden_size, {self.hidden_size}; got {self.gate_groups}"
+            )
