@@ -6,8 +6,7 @@ alone.
 An error is ||found - reference|| over the *size* of what was added up: for levels and for the
 gradient by words the norm of the reference; for a weight gradient, which sums over all cells, the
 root of the summed squares of its terms where that is larger. The terms of a gate's gradient are
-themselves differences, omega_i g . (x_i - h), over the dimensions of its group, and are taken as
-large as omega_i |g| |x_i|. So is
+themselves differences, omega_i g . (x_i - h), and are taken as large as omega_i |g| |x_i|. So is
 the slope of tanh, 1 - c^2, taken as large as 1 + c^2: towards the ends little is left of it, and
 what is left has lost its digits. What rounding leaves of a sum has nothing to do with how far its
 terms happen to cancel: the gradient by b_G may be a hundredth of its terms, and then has a hundred
@@ -118,7 +117,6 @@ def sizes(
     *,
     activation: str,
     pooling: str,
-    height: int | None = None,
 ) -> list[float]:
     """The size of each output, by which its error is judged.
 
@@ -132,39 +130,30 @@ def sizes(
     """
     squares = torch.zeros(6, dtype=words.dtype, device=words.device)
     for i, length in enumerate(lengths):
-        if min(length, height or length) > 1:  # one level has no cell
-            squares += _squared_terms(
-                words[i, :length], weights, target[i], activation, pooling, height or length
-            )
+        if length > 1:  # one word has no cell
+            squares += _squared_terms(words[i, :length], weights, target[i], activation, pooling)
     norms = torch.stack([tensor.nan_to_num(0.0).norm() for tensor in expected])
     norms[2:] = torch.maximum(norms[2:], squares.sqrt())
     return [float(norm) for norm in norms]
 
 
 def _squared_terms(
-    words: Tensor,
-    weights: Sequence[Tensor],
-    target: Tensor,
-    activation: str,
-    pooling: str,
-    height: int,
+    words: Tensor, weights: Sequence[Tensor], target: Tensor, activation: str, pooling: str
 ) -> Tensor:
     """(6,) squared terms of the weight gradients, summed over the cells of a sentence."""
     own = PyramidWeights(*[weight.detach() for weight in weights])
     levels, cells = [words.detach().requires_grad_()], []
-    for _ in range(1, min(len(words), height)):
+    for _ in range(1, len(words)):
         left, right = levels[-1][:-1], levels[-1][1:]
         argument = left @ own.compose_left.T + right @ own.compose_right.T + own.compose_bias
         composed = ACTIVATIONS[activation](argument)
         scores = left @ own.gate_left.T + right @ own.gate_right.T + own.gate_bias
         children = torch.stack([left, right, composed], dim=1)  # (cells, 3, D)
-        n_groups = scores.shape[1] // 3
-        gates = torch.softmax(scores.unflatten(1, (3, -1)), dim=1)
-        gates = gates.repeat(1, 1, left.shape[1] // n_groups)  # (cells, 3, D)
-        levels.append((gates * children).sum(dim=1))
+        gates = torch.softmax(scores, dim=1)
+        levels.append((gates[..., None] * children).sum(dim=1))
         cells.append((argument, children, gates))
     pooled = [level.mean(dim=0) if pooling == "mean" else level.amax(dim=0) for level in levels]
-    loss = (torch.stack(pooled) * target[: len(pooled)]).sum()
+    loss = (torch.stack(pooled) * target[: len(words)]).sum()
     gradients = torch.autograd.grad(loss, levels[1:])
     totals = torch.zeros(6, dtype=loss.dtype, device=loss.device)
     for (argument, children, gates), gradient in zip(cells, gradients, strict=True):
@@ -172,11 +161,10 @@ def _squared_terms(
             slope = 1 + children[:, 2].square()
         else:
             slope = ((argument >= 0) & (argument <= RELU_CAP)).to(argument)
-        through = (gates[:, 2] * gradient * slope).square().sum(dim=1)  # |z|^2 of each cell
-        by_group = (-1, n_groups)
-        weighed = (gates * children).square().unflatten(2, by_group).sum(dim=(1, 2))  # (cells, N)
-        score = (gradient.square().unflatten(1, by_group).sum(dim=1) * weighed).sum(dim=1)
-        left, right = children[:, :2].square().sum(dim=2).unbind(1)
+        through = (gates[:, 2:] * gradient * slope).square().sum(dim=1)  # |z|^2 of each cell
+        child = children.square().sum(dim=2)  # (cells, 3)
+        score = gradient.square().sum(dim=1) * (gates.square() * child).sum(dim=1)
+        left, right = child[:, 0], child[:, 1]
         terms = (through * left, through * right, through, score * left, score * right, score)
         totals += torch.stack(terms).sum(dim=1).detach()
     return totals

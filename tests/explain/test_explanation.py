@@ -23,13 +23,13 @@ KEYS = [
 
 def test_rows_are_served_level_by_level() -> None:
     rows = np.arange(6)[:, None]
-    levels = ByLevel(rows, 3)
+    levels = ByLevel(rows, 3, 3)
     assert [level[:, 0].tolist() for level in levels] == [[0, 1, 2], [3, 4], [5]]
     assert levels[-1].tolist() == [[5]]
     assert [len(level) for level in levels[1:]] == [2, 1]
     with pytest.raises(IndexError):
         levels[3]
-    assert len(ByLevel(np.empty((0, 3)), 4)) == 0
+    assert len(ByLevel(np.empty((0, 3)), 4, 4)) == 0
 
 
 def test_phrases_are_like_a_tuple_of_them() -> None:

@@ -45,8 +45,8 @@ class AdaSentClassifier(NeuralClassifier):
         Training words rarer than this are unknown words.
     max_words
         Longer texts are cut there, with a warning. Cost grows with the square of the length.
-    hidden_size, pooling, activation, local_gate, level_gate, level_norm, classifier_size, \
-gate_size, copy_bias
+    hidden_size, pooling, activation, gate_groups, max_height, local_gate, level_gate, \
+level_norm, classifier_size, gate_size, copy_bias, level_loss
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
     optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
 fine_tune, epochs, batch_size, patience
@@ -88,12 +88,15 @@ fine_tune, epochs, batch_size, patience
     hidden_size: int = 100
     pooling: str = "max"
     activation: str = "tanh"
+    gate_groups: int = 1
+    max_height: int | None = None
     local_gate: str = "softmax"
     level_gate: str = "softmax"
     level_norm: bool = True
     classifier_size: int = 100
     gate_size: int = 20
     copy_bias: float = 4.0
+    level_loss: float = 0.0
     _folder: AdaSentFolder = field(init=False)  # that a model was loaded from
 
     # -- prediction ----------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adasent.explain.credit import Credit, credit_numpy
-from adasent.explain.deletion import scales, shorter_numpy, without_each
+from adasent.explain.deletion import n_shorter, scales, shorter_numpy, without_each
 from adasent.explain.mixture import HeadGradient, Mixture, by_vote_numpy, finish_numpy, mix
 from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Doubles, Floats, Ints
@@ -77,7 +77,7 @@ class Attribution:
     gates
         (n_units - n_words, 3).
     beliefs, votes
-        (n_words,) and (C, n_words): belief in each level, and its probabilities of the classes.
+        (n_pooled,) and (C, n_pooled): belief in each level, and its probabilities of the classes.
     probabilities
         (B, C) the consensus.
     unit_scores, word_scores
@@ -132,14 +132,14 @@ class Attributor:
         texts
             The ids of the texts, where what each word does in its text is to be exact.
         """
-        layout = Layout(lengths)
+        layout = Layout(lengths, self._network.config.max_height)
         pyramids = self._climb(layout, which)
         maximum = self._network.composition.maximum
         shorter = self._passes.shorter(pyramids, layout, maximum=maximum)
         mixture, ends = self._mix(pyramids.levels, shorter, layout)
         belief = np.empty_like(mixture.beliefs)
-        belief[layout.word_rows] = mixture.beliefs
-        p = mixture.probabilities.T[:, layout.text]
+        belief[layout.level_rows] = mixture.beliefs
+        p = mixture.probabilities.T[:, layout.text[: layout.n_pooled]]
         by_vote, finish = self._passes.by_vote, self._passes.finish
         gradients = self._gradient(pyramids.levels, mixture, belief, p, by_vote, finish)
         found = self._passes.credit(pyramids, layout, gradients, maximum=maximum)
@@ -152,7 +152,7 @@ class Attributor:
             layout,
             found.gates,
             mixture.beliefs,
-            mixture.votes[:, layout.word_rows],
+            mixture.votes[:, layout.level_rows],
             mixture.probabilities,
             units,
             words,
@@ -166,7 +166,7 @@ class Attributor:
         Parameters
         ----------
         levels, shorter
-            (n_words, D) pooled levels of the texts, and (2, n, D) those of the texts without these
+            (n_pooled, D) pooled levels of the texts, and (2, n, D) those of the texts without these
             words; see :func:`shorter_numpy`.
 
         Returns
@@ -175,28 +175,28 @@ class Attributor:
             The latter (2, C, texts of more than one word): p(class | text) - p(class | shorter).
         """
         # All that the head has to judge at once: for a short text, a call costs more than its work.
-        n_words, n_short, n_texts = len(levels), shorter.shape[1], len(layout.lengths)
+        n_own, n_short, n_texts = len(levels), shorter.shape[1], len(layout.lengths)
         parts = [levels, *shorter]
         if self._alone is None:
             parts.append(self._words.units)
         n_long = int(layout.counts[1]) if len(layout.counts) > 1 else 0
-        firsts = layout.first_word[:n_long] - np.arange(n_long) + n_words
+        firsts = n_own + np.cumsum(n_shorter(layout)[:n_long]) - n_shorter(layout)[:n_long]
         mixture = mix(
             self._network.head,
             np.concatenate(parts),
-            np.concatenate([layout.word_rows, np.arange(n_words, n_words + 2 * n_short)]),
-            np.concatenate([layout.first_word[:-1], firsts, firsts + n_short]),
+            np.concatenate([layout.level_rows, np.arange(n_own, n_own + 2 * n_short)]),
+            np.concatenate([layout.first_level[:-1], firsts, firsts + n_short]),
         )
         if self._alone is None:
-            votes = mixture.votes[:, n_words + 2 * n_short :]
+            votes = mixture.votes[:, n_own + 2 * n_short :]
             self._alone = votes - votes[:, self._empty : self._empty + 1]
         whole = mixture.probabilities[:n_texts]
         ends = whole[:n_long] - mixture.probabilities[n_texts:].reshape(2, n_long, whole.shape[1])
         own = Mixture(
-            mixture.taken[:n_words],
-            None if mixture.hidden is None else mixture.hidden[:n_words],
-            mixture.beliefs[:n_words],
-            mixture.votes[:, :n_words],
+            mixture.taken[:n_own],
+            None if mixture.hidden is None else mixture.hidden[:n_own],
+            mixture.beliefs[:n_own],
+            mixture.votes[:, :n_own],
             whole,
         )
         return own, ends.transpose(0, 2, 1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from adasent.explain.attribution import Passes
 from adasent.explain.credit import TIE_MARGIN, Credit, empty_credit
-from adasent.explain.deletion import empty_shorter
+from adasent.explain.deletion import empty_shorter, n_shorter
 from adasent.explain.mixture import KINK_WIDTH
 from adasent.explain.spans import CORE_TAIL
 from adasent.pyramid.compiling import compiled
@@ -27,20 +27,34 @@ _TINY = np.float32(1e-30)
 
 
 @compiled
+def _child_share(gates, side, share):
+    """Fill what of each dimension comes from a child; gates are (3, N), dimension d of d mod N."""
+    n, own, composed = gates.shape[1], gates[side], gates[2]
+    if n == 1:
+        share[:] = own[0] + _HALF * composed[0]
+        return
+    for first in range(0, len(share), n):
+        part = share[first:]
+        for k in range(n):
+            part[k] = own[k] + _HALF * composed[k]
+
+
+@compiled
 def _down(
-    b, units, levels, gates, gradients, maximum, starts, level_rows,
-    n_words, first_word, first_unit, mean, unit_scores, word_scores,
+    b, units, levels, gates, gradients, maximum, starts, level_rows, n_rows,
+    n_words, n_levels, first_word, last_unit, mean, unit_scores, word_scores,
 ):  # fmt: skip
     """Scores of text b."""
-    n_kept, n_rows, size = gradients.shape
+    n_kept, _, size = gradients.shape
     zero, one = units.dtype.type(0), units.dtype.type(1)
     share = np.empty(size, units.dtype)
     owned, moved = np.empty_like(share), np.empty_like(share)
+    as_left, as_right = np.zeros_like(share), np.zeros_like(share)
     # What is due to unit j is in row j + 1; the rows around them stay 0.
     above = np.zeros((n_words + 2, n_kept, size), units.dtype)
     below = np.zeros((n_words + 2, n_kept, size), units.dtype)
-    unit = first_unit + n_words * (n_words + 1) // 2
-    for t in range(n_words - 1, -1, -1):
+    unit = last_unit
+    for t in range(n_levels - 1, -1, -1):
         n = n_words - t
         unit -= n
         row = level_rows[t] - starts[t] + b  # and so many more as the last word's position has
@@ -62,20 +76,20 @@ def _down(
                     owned[d] = max(h[d] - top[d] + TIE_MARGIN, zero) * share[d]
             for d in range(size):
                 moved[d] = owned[d] * (h[d] - mean[d])
-            as_left = as_right = zero
-            if j < n - 1:
-                gate = gates[level_rows[t + 1] - starts[t + 1] + b + starts[t + 1 + j] - n_rows]
-                as_left = gate[0] + _HALF * gate[2]
-            if j > 0:
-                gate = gates[level_rows[t + 1] - starts[t + 1] + b + starts[t + j] - n_rows]
-                as_right = gate[1] + _HALF * gate[2]
+            if t < n_levels - 1:
+                row_above = level_rows[t + 1] - starts[t + 1] + b - n_rows
+                if j < n - 1:
+                    _child_share(gates[row_above + starts[t + 1 + j]], 0, as_left)
+                if j > 0:
+                    _child_share(gates[row_above + starts[t + j]], 1, as_right)
             for k in range(n_kept):
                 slope, due = gradients[k, starts[t] + b], below[j + 1, k]
                 by_left, by_right = above[j + 1, k], above[j, k]
                 score = zero
                 for d in range(size):
                     score += moved[d] * slope[d]
-                    due[d] = owned[d] * slope[d] + as_left * by_left[d] + as_right * by_right[d]
+                    due[d] = owned[d] * slope[d]
+                    due[d] += as_left[d] * by_left[d] + as_right[d] * by_right[d]
                 unit_scores[k, unit + j] = score
         above, below = below, above
     for i in range(n_words):
@@ -104,7 +118,8 @@ def _core(weights, n):
 
 @compiled
 def _up(
-    b, gates, starts, level_rows, n_rows, n_words, first_word, first_unit, firsts, stops, own_gates
+    b, gates, starts, level_rows, n_rows, n_words, n_levels, first_word, first_unit, firsts, stops,
+    own_gates,
 ):  # fmt: skip
     """Cores and gates of text b. Spans are kept for a level, from a unit's first word on."""
     spans, zero = np.zeros((n_words, n_words), gates.dtype), gates.dtype.type(0)
@@ -112,13 +127,14 @@ def _up(
         spans[i, 0] = 1
         firsts[first_unit + i], stops[first_unit + i] = i, i + 1
     unit = first_unit + n_words
-    for t in range(1, n_words):
+    for t in range(1, n_levels):
         row = level_rows[t] - starts[t] + b - n_rows
         for j in range(n_words - t):
             gate, own = gates[row + starts[t + j]], own_gates[unit - first_word - n_words]
-            own[0], own[1], own[2] = gate[0], gate[1], gate[2]
-            half = _HALF * gate[2]
-            left, right = gate[0] + half, gate[1] + half
+            for k in range(3):
+                own[k] = gate[k].mean()
+            half = _HALF * own[2]
+            left, right = own[0] + half, own[1] + half
             mine, other = spans[j], spans[j + 1]  # the other is still that of the level below
             mine[t] = right * other[t - 1]
             for i in range(t - 1, 0, -1):
@@ -132,10 +148,10 @@ def _up(
 
 @compiled
 def _credit_texts(
-    units, levels, gates, gradients, maximum, lengths, starts, level_rows,
+    units, levels, gates, gradients, maximum, lengths, n_levels, starts, level_rows,
     first_word, first_unit, unit_scores, word_scores, firsts, stops, own_gates,
 ):  # fmt: skip
-    n_rows, size = levels.shape
+    n_rows, size = starts[-1], levels.shape[1]
     mean = np.empty(size, units.dtype)
     for b in range(len(lengths)):
         n_words = lengths[b]
@@ -147,11 +163,11 @@ def _credit_texts(
         for d in range(size):
             mean[d] /= n_words
         _down(
-            b, units, levels, gates, gradients, maximum, starts, level_rows,
-            n_words, first_word[b], first_unit[b], mean, unit_scores, word_scores,
+            b, units, levels, gates, gradients, maximum, starts, level_rows, n_rows,
+            n_words, n_levels[b], first_word[b], first_unit[b + 1], mean, unit_scores, word_scores,
         )  # fmt: skip
         _up(
-            b, gates, starts, level_rows, n_rows, n_words,
+            b, gates, starts, level_rows, n_rows, n_words, n_levels[b],
             first_word[b], first_unit[b], firsts, stops, own_gates,
         )  # fmt: skip
 
@@ -166,6 +182,7 @@ def credit_numba(pyramids: Pyramids, layout: Layout, gradients: Floats, *, maxim
         gradients,
         maximum or None,  # a branch on None is decided when compiling
         layout.lengths,
+        layout.n_levels_of,
         layout.starts,
         layout.level_starts,
         layout.first_word,
@@ -176,13 +193,15 @@ def credit_numba(pyramids: Pyramids, layout: Layout, gradients: Floats, *, maxim
 
 
 @compiled
-def _shorter_texts(units, maximum, lengths, starts, level_rows, without_first, without_last):
+def _shorter_texts(
+    units, maximum, lengths, n_levels, starts, level_rows, without_first, without_last
+):  # fmt: skip
     size = units.shape[1]
     one = units.dtype.type(1)
     middle = np.empty(size, units.dtype)
     done = 0
     for b in range(len(lengths)):
-        for t in range(lengths[b] - 1):
+        for t in range(n_levels[b]):
             n = lengths[b] - t
             row = level_rows[t] - starts[t] + b  # and so many more as the last word's position has
             middle[:] = -np.inf if maximum is not None else 0
@@ -214,6 +233,7 @@ def shorter_numba(pyramids: Pyramids, layout: Layout, *, maximum: bool) -> Float
         pyramids.units,
         maximum or None,  # a branch on None is decided when compiling
         layout.lengths,
+        n_shorter(layout),
         layout.starts,
         layout.level_starts,
         *found,

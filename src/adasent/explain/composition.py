@@ -2,7 +2,8 @@
 
 A unit is h = w_l h_l + w_r h_r + w_c h~, and its children are units in turn. Followed down to words
 and compositions h~, it is a convex combination of those, and the weight of each is the sum over all
-ways down of the product of the gates. This is exact; computed in float64 the weights sum to 1.
+ways down of the product of the gates. This is exact; computed in float64 the weights sum to 1. Where
+groups of dimensions have gates of their own, it holds in each group by itself.
 
 The paper goes further and speaks of all structures *inside* a composition as well. There the
 combination no longer holds, since f of a mean is not the mean of f: :func:`structures` gives these
@@ -12,7 +13,7 @@ is near the unit and not equal to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +41,8 @@ class Part:
     ----------
     start, length
         The words it covers; of length 1 it is a word.
-    weight
-        Its share of the unit.
+    weights
+        (N,) its share of the unit, in each group of dimensions.
     n_ways
         How many ways lead down to it.
     vector
@@ -50,9 +51,14 @@ class Part:
 
     start: int
     length: int
-    weight: float
+    weights: Doubles
     n_ways: int
     vector: Doubles
+
+    @property
+    def weight(self) -> float:
+        """Its share of the unit, the mean over the groups, which have equally many dimensions."""
+        return float(self.weights.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ class Decomposition:
     parts
         T (T + 1) / 2 of them: words first, then longer spans, from left to right.
     gates
-        For each level from the second on, (units, 3): shares of left, right and composition.
+        For each level from the second on, (units, 3, N): shares of left, right and composition.
     """
 
     unit: Doubles
@@ -75,9 +81,12 @@ class Decomposition:
 
     def reproduced(self) -> Doubles:
         """(D,) the weighted sum of the parts; the unit again."""
-        weights = np.array([part.weight for part in self.parts])
-        product: Doubles = weights @ np.stack([part.vector for part in self.parts])
-        return product
+        return _weighed((part.weights, part.vector) for part in self.parts)
+
+
+def _weighed(parts: Iterable[tuple[Doubles, Doubles]]) -> Doubles:
+    """(D,) sum of vectors (D,) by weights (N,) of groups; dimension d is of group d mod N."""
+    return np.sum([np.tile(w, len(v) // len(w)) * v for w, v in parts], axis=0)
 
 
 def decompose(words: Doubles, composition: Composition) -> Decomposition:
@@ -97,13 +106,13 @@ def decompose(words: Doubles, composition: Composition) -> Decomposition:
     composed = [words, *(composition.composed(level[:-1], level[1:]) for level in units[:-1])]
 
     # From the top down: how much of the unit arrives at each unit, and by how many ways.
-    arriving, ways = np.ones(1), np.ones(1, dtype=np.int64)
+    arriving, ways = np.ones((1, composition.n_groups)), np.ones(1, dtype=np.int64)
     found: list[list[Part]] = []
     for level in range(len(units) - 1, -1, -1):
-        kept = arriving * gates[level - 1][:, 2] if level else arriving
+        kept = arriving * gates[level - 1][:, 2] if level else arriving  # (units, N)
         found.append(
             [
-                Part(start, level + 1, float(kept[start]), int(ways[start]), vector)
+                Part(start, level + 1, kept[start], int(ways[start]), vector)
                 for start, vector in enumerate(composed[level])
             ]
         )
@@ -117,7 +126,8 @@ def decompose(words: Doubles, composition: Composition) -> Decomposition:
 
 def _below(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """What arrives at the units of the level below from their parents."""
-    arrived: np.ndarray = np.append(left, 0) + np.insert(right, 0, 0)
+    nothing = np.zeros_like(left[:1])
+    arrived: np.ndarray = np.concatenate([left, nothing]) + np.concatenate([nothing, right])
     return arrived
 
 
@@ -132,11 +142,16 @@ def decompose_phrase(model: Model, text: str) -> tuple[tuple[str, ...], Decompos
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A tree over words of a phrase: its weight, and the vector composed along it."""
+    """A tree over words of a phrase: its weights, and the vector composed along it."""
 
     tree: Tree
-    weight: float
+    weights: Doubles  # (N,) in each group of dimensions
     vector: Doubles
+
+    @property
+    def weight(self) -> float:
+        """The mean over the groups."""
+        return float(self.weights.mean())
 
 
 def structures(words: Doubles, composition: Composition) -> list[Structure]:
@@ -154,7 +169,8 @@ def structures(words: Doubles, composition: Composition) -> list[Structure]:
         )
     gates = decompose(words, composition).gates
     composition = composition.in_double()
-    level = [[Structure(i, 1.0, vector)] for i, vector in enumerate(words.astype(np.float64))]
+    whole = np.ones(composition.n_groups)
+    level = [[Structure(i, whole, vector)] for i, vector in enumerate(words.astype(np.float64))]
     for shares in gates:
         level = [
             _merged(_grown(left, right, share, composition))
@@ -168,11 +184,11 @@ def _grown(
 ) -> Iterator[Structure]:
     for children, weight in ((left, share[0]), (right, share[1])):
         for one in children:
-            yield Structure(one.tree, float(weight) * one.weight, one.vector)
+            yield Structure(one.tree, weight * one.weights, one.vector)
     for one in left:
         for other in right:
             made = composition.composed(one.vector[None], other.vector[None])[0]
-            weight = float(share[2]) * one.weight * other.weight
+            weight = share[2] * one.weights * other.weights
             yield Structure((one.tree, other.tree), weight, made)
 
 
@@ -180,6 +196,6 @@ def _merged(grown: Iterator[Structure]) -> list[Structure]:
     """Equal trees have equal vectors: their weights are added."""
     found: dict[Tree, Structure] = {}
     for one in grown:
-        before = found[one.tree].weight if one.tree in found else 0.0
-        found[one.tree] = Structure(one.tree, before + one.weight, one.vector)
+        before = found[one.tree].weights if one.tree in found else 0.0
+        found[one.tree] = Structure(one.tree, before + one.weights, one.vector)
     return list(found.values())

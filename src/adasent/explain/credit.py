@@ -28,7 +28,7 @@ class Credit(NamedTuple):
     words: Floats  # (K, n_words)
     starts: Ints  # (n_units,) first word of a unit's core
     stops: Ints  # (n_units,) the word after its last
-    gates: Floats  # (n_units - n_words, 3)
+    gates: Floats  # (n_units - n_words, 3) means over the groups of dimensions
 
 
 def empty_credit(n_kept: int, layout: Layout) -> Credit:
@@ -49,57 +49,72 @@ def credit_numpy(pyramids: Pyramids, layout: Layout, gradients: Floats, *, maxim
     Parameters
     ----------
     gradients
-        (K, n_words, D) derivatives of K probabilities by the pooled levels.
+        (K, n_pooled, D) derivatives of K probabilities by the pooled levels.
     maximum
         Whether levels were pooled by maximum rather than mean.
     """
     found = empty_credit(len(gradients), layout)
     for texts in layout.of_equal_length():
-        _credit_equals(pyramids, layout, gradients, texts, found, maximum=maximum)
+        own = _of_texts(found, layout, texts)
+        _go_down(pyramids, layout, gradients, texts, own, maximum=maximum)
+        _go_up(pyramids, layout, texts, own)
     return found
 
 
-def _credit_equals(
+def _go_down(
     pyramids: Pyramids,
     layout: Layout,
     gradients: Floats,
     texts: Ints,
-    found: Credit,
+    own: Credit,
     *,
     maximum: bool,
 ) -> None:
-    """Fill in what is due in m texts of T words, level by level."""
-    n_texts, n_words = len(texts), int(layout.lengths[texts[0]])
-    own = _of_texts(found, layout, texts)
+    """Scores of the units and words of m texts of T words, from the top level down."""
+    n_words, n_levels = int(layout.lengths[texts[0]]), int(layout.n_levels_of[texts[0]])
     words = pyramids.units.take(layout.rows(texts, 0), axis=0)  # (m, T, D)
     mean = words.mean(axis=1, keepdims=True)
-    words -= mean
-    spans = np.eye(n_words, dtype=np.float32)[None].repeat(n_texts, axis=0)
-    done = 0
-    for t in range(n_words):
-        rows = layout.rows(texts, t)
-        here = slice(done, done + n_words - t)
-        done = here.stop
-        units = pyramids.units.take(rows, axis=0)  # (m, T - t, D)
+    last = own.units.shape[2]
+    above: Floats | None = None
+    for t in range(n_levels - 1, -1, -1):
+        here = slice(last - n_words + t, last)
+        last = here.start
+        units = pyramids.units.take(layout.rows(texts, t), axis=0)  # (m, T - t, D)
         pooled = slice(layout.starts[t] + texts[0], layout.starts[t] + texts[-1] + 1)
-        if t:
-            gates = pyramids.gates.take(rows - layout.n_words, axis=0)
-            own.gates[:, here.start - n_words : here.stop - n_words] = gates
-            left, right = child_shares(gates)
-            spans = left * spans[:, :-1] + right * spans[:, 1:]  # (m, T - t, T)
         if maximum:
             owned = units - (pyramids.levels[pooled, None] - TIE_MARGIN)
             np.maximum(owned, 0.0, out=owned)
             owned /= owned.sum(axis=1, keepdims=True)
         else:
             owned = np.full_like(units, 1 / (n_words - t))
-        slopes = gradients[:, pooled].transpose(1, 2, 0)  # (m, D, K)
-        by_word = spans.transpose(0, 2, 1) @ owned  # (m, T, D)
-        by_word *= words
-        own.words[:] += (by_word @ slopes).transpose(2, 0, 1)
+        slopes = gradients[:, pooled, None]  # (K, m, 1, D)
+        due = owned * slopes  # (K, m, T - t, D)
+        if above is not None:  # by the gates of the units above, dimension by dimension
+            gates = pyramids.gates.take(layout.rows(texts, t + 1) - layout.n_words, axis=0)
+            n_repeats = units.shape[2] // gates.shape[3]
+            left, right = (np.tile(share, n_repeats) for share in child_shares(gates))
+            due[:, :, :-1] += left * above
+            due[:, :, 1:] += right * above
+        above = due
         units -= mean
-        units *= owned
-        own.units[:, :, here] = (units @ slopes).transpose(2, 0, 1)
+        own.units[:, :, here] = (units * owned * slopes).sum(axis=3)
+    own.words[:] = (due * (words - mean)).sum(axis=3)
+
+
+def _go_up(pyramids: Pyramids, layout: Layout, texts: Ints, own: Credit) -> None:
+    """Gates and cores of the units of m texts of T words."""
+    n_words, n_levels = int(layout.lengths[texts[0]]), int(layout.n_levels_of[texts[0]])
+    spans = np.eye(n_words, dtype=np.float32)[None].repeat(len(texts), axis=0)
+    done = 0
+    for t in range(n_levels):
+        here = slice(done, done + n_words - t)
+        done = here.stop
+        if t:
+            rows = layout.rows(texts, t) - layout.n_words
+            gates = pyramids.gates.take(rows, axis=0).mean(axis=3)
+            own.gates[:, here.start - n_words : here.stop - n_words] = gates
+            left, right = child_shares(gates[..., None])
+            spans = left * spans[:, :-1] + right * spans[:, 1:]  # (m, T - t, T)
         own.starts[:, here], own.stops[:, here] = cores(spans)
 
 
@@ -109,7 +124,7 @@ def _of_texts(found: Credit, layout: Layout, texts: Ints) -> Credit:
     words, units = slice(*layout.first_word[bounds]), slice(*layout.first_unit[bounds])
     gates = slice(units.start - words.start, units.stop - words.stop)
     n_kept, n_texts, n_words = len(found.units), len(texts), int(layout.lengths[texts[0]])
-    by_unit = n_texts, n_words * (n_words + 1) // 2
+    by_unit = n_texts, (units.stop - units.start) // n_texts
     return Credit(
         found.units[:, units].reshape(n_kept, *by_unit),
         found.words[:, words].reshape(n_kept, n_texts, n_words),

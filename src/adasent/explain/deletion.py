@@ -46,11 +46,11 @@ def shorter_numpy(pyramids: Pyramids, layout: Layout, *, maximum: bool) -> Float
     pool, start = (np.maximum, -np.inf) if maximum else (np.add, 0.0)
     done = 0
     for texts in layout.of_equal_length():
-        n_words = int(layout.lengths[texts[0]])
-        stop = done + len(texts) * (n_words - 1)
-        filled = found[:, done:stop].reshape(2, len(texts), n_words - 1, found.shape[2])
+        n_words, n_levels = int(layout.lengths[texts[0]]), int(n_shorter(layout)[texts[0]])
+        stop = done + len(texts) * n_levels
+        filled = found[:, done:stop].reshape(2, len(texts), n_levels, found.shape[2])
         done = stop
-        for t in range(n_words - 1):
+        for t in range(n_levels):
             units = pyramids.units.take(layout.rows(texts, t).T, axis=0)  # (T - t, texts, D)
             middle = pool.reduce(units[1:-1], axis=0, initial=start)
             pool(middle, units[-1], out=filled[0, :, t])
@@ -62,8 +62,13 @@ def shorter_numpy(pyramids: Pyramids, layout: Layout, *, maximum: bool) -> Float
 
 def empty_shorter(pyramids: Pyramids, layout: Layout) -> Floats:
     """An array to be filled."""
-    n_words, size = pyramids.levels.shape
-    return np.empty((2, n_words - len(layout.lengths), size), dtype=np.float32)
+    size = pyramids.levels.shape[1]
+    return np.empty((2, int(n_shorter(layout).sum()), size), dtype=np.float32)
+
+
+def n_shorter(layout: Layout) -> Ints:
+    """(B,) levels of each text without one of its words; 0 for a text of one word."""
+    return np.minimum(layout.n_levels_of, layout.lengths - 1)
 
 
 def scales(exact: Doubles, estimates: Doubles, firsts: Ints) -> Doubles:

@@ -102,17 +102,18 @@ def _explanation(
     cut = len(tokens) == encoder.max_words
     n_words = len(run_tokenizer(encoder.tokenizer, rest.text)) if cut else len(tokens)
     words, units = rest.batch.words[row], rest.batch.units[row]
+    levels = slice(*found.layout.first_level[row : row + 2])
     gates = slice(units.start - words.start, units.stop - words.stop)
-    n_levels = max(1, len(tokens))
+    n_words_read, n_levels = max(1, len(tokens)), levels.stop - levels.start
     return Explanation(
         rest.text,
         tuple(tokens) or (SPECIALS[UNK_ID],),
         classes,
         found.probabilities[row],
-        found.beliefs[words],
-        found.votes[:, words].T,
-        ByLevel(found.gates[gates], n_levels - 1),
-        ByLevel(found.unit_scores[:, units].T, n_levels),
+        found.beliefs[levels],
+        found.votes[:, levels].T,
+        ByLevel(found.gates[gates], n_words_read - 1, n_levels - 1),
+        ByLevel(found.unit_scores[:, units].T, n_words_read, n_levels),
         found.word_scores[:, words].T,
         rest,
         n_words,

@@ -90,7 +90,7 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why a text of T words got its label; L, the number of levels, is T.
+    """Why a text of T words got its label; L, the number of levels, is T or the model's height.
 
     Levels, beliefs and contributions are exact. Scores of units, words and phrases are estimates by
     ``method``.
@@ -105,7 +105,7 @@ class Explanation:
         (L,) belief in each level, and (L, C) what it says alone.
     gates
         For each level from the second on, (units, 3): how much of a unit is its left child, its
-        right child, and their composition.
+        right child, and their composition; means over groups of dimensions with own gates.
     unit_scores
         For each level, (units, C): what a unit added to each probability.
     words
@@ -170,7 +170,7 @@ class Explanation:
     @cached_property
     def unit_probabilities(self) -> ByLevel:
         """For each level, (units, C): what a unit says alone."""
-        return ByLevel(self.rest.votes, self.unit_scores.n_units)
+        return ByLevel(self.rest.votes, len(self.tokens), len(self.beliefs))
 
     @property
     def bounds(self) -> Ints:
@@ -270,8 +270,9 @@ class Explanation:
         scores = np.array([phrase["score"] for phrase in phrases]).reshape(-1, n_classes)
         votes = np.array([unit["probabilities"] for unit in units]).reshape(-1, n_classes)
 
-        def by_level(rows: list[list[float]], width: int, n_units: int) -> ByLevel:
-            return ByLevel(np.array(rows, dtype=np.float64).reshape(-1, width), n_units)
+        def by_level(rows: list[list[float]], width: int, lowest: int) -> ByLevel:
+            values_of = np.array(rows, dtype=np.float64).reshape(-1, width)
+            return ByLevel(values_of, n_words - lowest, len(values["beliefs"]) - lowest)
 
         found = cls(
             values["text"],
@@ -280,8 +281,8 @@ class Explanation:
             np.array(values["probabilities"]),
             np.array(values["beliefs"]),
             np.array(values["level_probabilities"]),
-            by_level(gates, 3, n_words - 1),
-            by_level([unit["score"] for unit in units], n_classes, n_words),
+            by_level(gates, 3, 1),
+            by_level([unit["score"] for unit in units], n_classes, 0),
             np.array(values["words"]),
             Known(offsets, votes, bounds, scores),
             values["n_words"],

@@ -16,18 +16,18 @@ class ByLevel(Sequence[Array]):
     ----------
     rows
         (n, ...) rows of all levels, level after level.
-    n_units
-        Units of the first of the levels; each level after has one less.
+    n_units, n_levels
+        Units of the first of the levels, each level after having one less; and how many levels.
     """
 
-    __slots__ = ("n_units", "rows")
+    __slots__ = ("n_levels", "n_units", "rows")
 
-    def __init__(self, rows: Array, n_units: int) -> None:
+    def __init__(self, rows: Array, n_units: int, n_levels: int) -> None:
         self.rows = rows
-        self.n_units = n_units
+        self.n_units, self.n_levels = n_units, n_levels
 
     def __len__(self) -> int:
-        return self.n_units if len(self.rows) else 0
+        return self.n_levels if len(self.rows) else 0
 
     @overload
     def __getitem__(self, index: int) -> Array: ...

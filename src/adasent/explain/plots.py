@@ -86,7 +86,7 @@ def pyramid(
         colours = ScalarMappable(Normalize(-largest, largest), _diverging(theme))
         lines, strengths = [], []
         for t, level in enumerate(explanation.gates, start=1):
-            left, right = child_shares(level)
+            left, right = child_shares(level[..., None])
             x = np.arange(len(level)) + t / 2
             for side, share in ((-0.5, left[:, 0]), (0.5, right[:, 0])):
                 lines += [[(xi, t + 1), (xi + side, t)] for xi in x.tolist()]
@@ -113,7 +113,9 @@ def pyramid(
         axes.set_title(reading.title)
         axes.tick_params(left=False)
         figure.colorbar(colours, ax=axes, label="score of a unit", fraction=0.04, pad=0.02)
-        bars.barh(range(1, n_words + 1), explanation.beliefs, color=_FOR, height=0.6)
+        bars.barh(
+            range(1, len(explanation.beliefs) + 1), explanation.beliefs, color=_FOR, height=0.6
+        )
         bars.invert_xaxis()
         bars.set_xlabel("belief")
         bars.set_ylabel("level")

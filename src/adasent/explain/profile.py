@@ -209,7 +209,9 @@ class _Sums:
             _in_bands(levels, explanation.beliefs),
         )
         self.rows.append(np.concatenate(parts))
-        self.keys.append((name, "right" if right else "wrong", _band(LENGTHS, len(shares))))
+        self.keys.append(
+            (name, "right" if right else "wrong", _band(LENGTHS, len(explanation.tokens)))
+        )
         if len(scores) and scores[0] > 0:  # phrases are ranked for the predicted class
             words = explanation.tokens[start[0] : end[0]]
             self.scores[len(words), name, " ".join(words)].append(float(scores[0]))

@@ -2,7 +2,8 @@
 
 A unit on level t covers t words, but its gates may have copied one of them up. Its effective span
 is the weight of every word in it: a unit hands its weight on to its children by their gates, and
-what it composed, half to each.
+what it composed, half to each. Where dimensions have gates of their own, the mean over their groups
+counts, which have equally many dimensions each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def span_levels(gates: Iterable[Floats], n_words: int) -> Iterator[Floats]:
     Parameters
     ----------
     gates
-        For each level from the second on, (units, 3).
+        For each level from the second on, (units, 3), means over the groups of dimensions.
 
     Yields
     ------
@@ -32,15 +33,15 @@ def span_levels(gates: Iterable[Floats], n_words: int) -> Iterator[Floats]:
     spans = np.eye(n_words, dtype=np.float32)
     yield spans
     for level in gates:
-        left, right = child_shares(level)
+        left, right = child_shares(level[..., None])
         spans = left * spans[:-1] + right * spans[1:]
         yield spans
 
 
 def child_shares(gates: Floats) -> tuple[Floats, Floats]:
-    """(..., 1) what of a unit comes from its left and from its right child."""
-    half = np.float32(0.5) * gates[..., 2:]
-    return gates[..., :1] + half, gates[..., 1:2] + half
+    """(..., N) what of a unit comes from its left and its right child, by gates (..., 3, N)."""
+    half = np.float32(0.5) * gates[..., 2, :]
+    return gates[..., 0, :] + half, gates[..., 1, :] + half
 
 
 def cores(spans: Floats) -> tuple[Ints, Ints]:

@@ -114,7 +114,8 @@ def _polynomial_exp(x):
     k = np.floor(y + _HALF)
     u = y - k
     p = ((((_E6 * u + _E5) * u + _E4) * u + _E3) * u + _E2) * u + _E1
-    return (p * u + _E0) * _float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23))
+    bits = (np.int32(k) + np.int32(127)) << np.int32(23)
+    return (p * u + _E0) * _float_of_bits(bits)  # type: ignore[call-arg]
 
 
 def exp(x: Any) -> Any:

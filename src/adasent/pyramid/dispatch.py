@@ -20,7 +20,7 @@ class Choice(NamedTuple):
     reason: str  # empty for the fastest of a device
 
 
-def choose(words: Tensor, weights: PyramidWeights) -> Choice:
+def choose(words: Tensor, weights: PyramidWeights, height: int | None = None) -> Choice:
     """The implementation for tensors of this kind; their values do not matter.
 
     ``fused`` is one Triton kernel, ``cpu`` the compiled pass of numba around matrix products,
@@ -30,7 +30,7 @@ def choose(words: Tensor, weights: PyramidWeights) -> Choice:
     if device == "cuda":
         from adasent.pyramid.fused import fused_unavailable
 
-        reason = fused_unavailable(words, weights)
+        reason = fused_unavailable(words, weights, height=height)
         return Choice("packed", reason) if reason else Choice("fused", "")
     if device != "cpu":
         return Choice("packed", f"no compiled kernels for {device} devices")
@@ -68,12 +68,12 @@ def pyramid(
     (B, L, D), L being T or the height if that is less: row t - 1 is level t pooled; zeros above a
     sentence's top level.
     """
-    name = choose(words, weights).name
+    name = choose(words, weights, height).name
     options: dict[str, Any] = {"activation": activation, "pooling": pooling, "height": height}
     if name == "fused":
         from adasent.pyramid.fused import pyramid_fused
 
-        return pyramid_fused(words, lengths, weights, **options)
+        return pyramid_fused(words, lengths, weights, activation=activation, pooling=pooling)
     if name == "cpu":
         from adasent.pyramid.cpu import pyramid_cpu
 

@@ -37,7 +37,8 @@ class Tiling:
 
     group: int  # sentences a program owns: few when they are fewer than multiprocessors
     rows: int = 64  # of a tile, a multiple of ``group``; Hopper's fast products need 64
-    chunk: int = 32  # rows of a weight matrix read at a time
+    resident: bool = False  # both weight matrices stay in shared memory; else they come in chunks
+    chunk: int = 32  # rows of a weight matrix read at a time when not resident
     warps: int = 8
     backward_warps: int = 8
     stages: int = 1
@@ -52,8 +53,6 @@ class Options(NamedTuple):
 
     relu: bool
     maximum: bool
-    n_words: int
-    n_levels: int
     precision: str
     storage: torch.dtype
     keep: bool  # whether a backward pass may follow
@@ -62,9 +61,15 @@ class Options(NamedTuple):
 
 
 def fused_unavailable(
-    words: Tensor, weights: PyramidWeights, *, storage: torch.dtype = torch.float32
+    words: Tensor,
+    weights: PyramidWeights,
+    *,
+    height: int | None = None,
+    storage: torch.dtype = torch.float32,
 ) -> str | None:
     """Why :func:`pyramid_fused` cannot run on these tensors here; None when it can."""
+    if height is not None:
+        return "the kernel has no height"
     if not words.is_cuda:
         return f"words are on {words.device.type}, the kernel needs CUDA"
     if torch.cuda.get_device_capability(words.device) < (8, 0):
@@ -78,6 +83,8 @@ def _unsupported(words: Tensor, weights: PyramidWeights, storage: torch.dtype) -
     """What the kernel does not do, wherever it runs."""
     if weights.gate_out is not None:
         return "the kernel has no MLP gate"
+    if weights.n_groups > 1:
+        return "the kernel has one gate for all dimensions"
     if words.shape[-1] > MAX_SIZE:
         return f"the kernel takes sizes up to {MAX_SIZE}, got {words.shape[-1]}"
     for name, tensor in [("words", words), *zip(weights._fields, weights, strict=True)]:
@@ -95,7 +102,6 @@ def pyramid_fused(
     *,
     activation: str = "tanh",
     pooling: str = "mean",
-    height: int | None = None,
     precision: str = "tf32",
     storage: torch.dtype = torch.float32,
     max_cells: int | None = None,
@@ -117,16 +123,15 @@ def pyramid_fused(
     storage
         float32, or bfloat16: units are then rounded when stored, and multiplied as bfloat16.
     max_cells
-        Upper bound of the sum of units over all sentences of all models, under ``vmap`` too. It
-        sizes the buffers of the backward pass; None: as if all sentences had T words.
+        Upper bound of the sum of T (T + 1) / 2 over all sentences of all models, under ``vmap``
+        too. It sizes the buffers of the backward pass; None: as if all sentences had T words.
         Where it is too small, the levels of the sentences that do not fit are NaN.
     tiling
         None: chosen by size and device.
 
     Returns
     -------
-    (B, L, D) or (K, B, L, D), L being T or the height if that is less: row t - 1 is level t pooled;
-    zeros above a sentence's top level.
+    (B, T, D) or (K, B, T, D): row t - 1 is level t pooled; zeros above a sentence's top level.
     """
     reason = _unsupported(words, weights, storage)
     if reason is None and not words.is_cuda and not _interpreted():
@@ -141,69 +146,42 @@ def pyramid_fused(
         if value not in valid:
             raise ConfigError(f"{name} must be one of {', '.join(valid)}, got {value!r}")
     stacked = words.dim() == 4
-    tensors = [words, lengths, *_planes(weights)]
+    tensors = [words, lengths, *weights[:6]]
     if not stacked:
         tensors = [tensor.unsqueeze(0) for tensor in tensors]
+    keep = _need_gradient(tensors)
     options = Options(
-        activation == "relu",
-        pooling == "max",
-        words.shape[-2],
-        min(words.shape[-2], height or words.shape[-2]),
-        precision,
-        storage,
-        _need_gradient(tensors),
-        max_cells,
-        tiling,
+        activation == "relu", pooling == "max", precision, storage, keep, max_cells, tiling
     )
     levels: Tensor = _Forward.apply(*tensors, options)[0]  # type: ignore[no-untyped-call]
     return levels if stacked else levels.squeeze(0)
 
 
-def _planes(weights: PyramidWeights) -> tuple[Tensor, Tensor]:
-    """Matrices (..., 3, 2, D, D) and biases (..., 3, D) of a cell's outputs, by left and right.
-
-    The outputs are the argument of the composition, and for every dimension the scores of the left
-    and of the right child's share above the composed one: a softmax depends on differences only.
-    """
-    n_repeats = weights.compose_bias.shape[-1] // weights.n_groups
-
-    def planes(own: Tensor, gates: Tensor) -> Tensor:
-        """Rows of the composition and of the gates, (..., D, n) and (..., 3 N, n)."""
-        left, right, composed = gates.unflatten(-2, (3, -1)).unbind(-3)
-        scores = torch.stack([left - composed, right - composed], dim=-3)
-        scores = torch.cat([scores] * n_repeats, dim=-2)  # dimension d is of group d mod N
-        return torch.cat([own.unsqueeze(-3), scores], dim=-3)
-
-    left = planes(weights.compose_left, weights.gate_left)
-    right = planes(weights.compose_right, weights.gate_right)
-    bias = planes(weights.compose_bias.unsqueeze(-1), weights.gate_bias.unsqueeze(-1))
-    return torch.stack([left, right], dim=-3), bias.squeeze(-1)
-
-
 class _Forward(Function):
-    """words (K, B, T, D), lengths (K, B), planes, options -> levels and what backward needs.
+    """words (K, B, T, D), lengths (K, B), six weights, options -> levels and what backward needs.
 
     What is kept is returned, because ``torch.func`` lets a function save only what it takes and
     gives. The kept buffers belong to the whole stack: to ``vmap`` they have no model axis.
     """
 
     @staticmethod
-    def forward(words: Tensor, *args: Any) -> tuple[Tensor, ...]:
+    def forward(words: Tensor, lengths: Tensor, *args: Any) -> tuple[Tensor, ...]:
+        *weights, options = args
         # Triton launches on the current device.
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call]
-            return _run_forward(words, *args)
+            return _run_forward(words, lengths, tuple(weights), options)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         ctx.options = inputs[-1]
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)  # or zeros as large as the buffers would be made
-        ctx.save_for_backward(inputs[2], *output)
+        ctx.save_for_backward(*output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         if gradients[0] is None:
-            return (None,) * 5
+            return (None,) * 9
         found = _Backward.apply(  # type: ignore[no-untyped-call]
             gradients[0], *ctx.saved_tensors, ctx.options
         )
@@ -221,10 +199,7 @@ class _Forward(Function):
 
 
 class _Backward(Function):
-    """d_levels, matrices and what ``_Forward`` gave -> gradients by words and planes.
-
-    It has none itself.
-    """
+    """d_levels and what ``_Forward`` gave -> gradients by words and weights. Has none itself."""
 
     @staticmethod
     def forward(d_levels: Tensor, *args: Any) -> tuple[Tensor, ...]:
@@ -245,8 +220,9 @@ class _Backward(Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
         *tensors, options = args
-        stacked = _stack(info.batch_size, tensors[:3], in_dims)
-        found = _Backward.apply(*stacked, *tensors[3:], options)  # type: ignore[no-untyped-call]
+        d_levels, levels, *kept = tensors
+        stacked = _stack(info.batch_size, [d_levels, levels], in_dims)
+        found = _Backward.apply(*stacked, *kept, options)  # type: ignore[no-untyped-call]
         unstacked = tuple(gradient.unflatten(0, (info.batch_size, -1)) for gradient in found)
         return unstacked, (0,) * len(unstacked)
 
@@ -292,12 +268,12 @@ class _Layout(NamedTuple):
     capacity: int
 
 
-def _lay_out(lengths: Tensor, n_words: int, n_levels: int, max_cells: int | None) -> _Layout:
+def _lay_out(lengths: Tensor, n_words: int, max_cells: int | None) -> _Layout:
     lengths = lengths.clamp(0, n_words).to(torch.int32).contiguous()
-    capacity = lengths.numel() * (n_words * n_levels - n_levels * (n_levels - 1) // 2)
+    capacity = lengths.numel() * n_words * (n_words + 1) // 2
     overflow = None
     if max_cells is not None and max_cells < capacity:
-        overflow = _starts(lengths, n_levels)[1:].view_as(lengths) > max_cells
+        overflow = _starts(lengths)[1:].view_as(lengths) > max_cells
         lengths = lengths.masked_fill(overflow, 0)
         capacity = max_cells
     if max(capacity, 2 * lengths.numel() * n_words) >= 2**31:
@@ -306,16 +282,13 @@ def _lay_out(lengths: Tensor, n_words: int, n_levels: int, max_cells: int | None
             "pass max_cells, or fewer sentences at a time"
         )
     order = lengths.argsort(dim=1, descending=True, stable=True)
-    starts = _starts(lengths, n_levels).to(torch.int32)
-    return _Layout(lengths, order, starts, overflow, capacity)
+    return _Layout(lengths, order, _starts(lengths).to(torch.int32), overflow, capacity)
 
 
-def _starts(lengths: Tensor, height: int) -> Tensor:
+def _starts(lengths: Tensor) -> Tensor:
     """Cells before each sentence, and in all: (K B + 1,) int64."""
     starts = torch.zeros(lengths.numel() + 1, dtype=torch.int64, device=lengths.device)
-    n_levels = lengths.clamp(max=height)
-    cells = lengths * n_levels - n_levels * (n_levels - 1) // 2
-    torch.cumsum(cells.flatten(), 0, out=starts[1:])
+    torch.cumsum((lengths * (lengths + 1) // 2).flatten(), 0, out=starts[1:])
     return starts
 
 
@@ -326,73 +299,75 @@ def _sizes(size: int, storage: torch.dtype) -> tuple[int, int]:
 
 
 def _run_forward(
-    words: Tensor, lengths: Tensor, matrices: Tensor, biases: Tensor, options: Options
+    words: Tensor, lengths: Tensor, weights: tuple[Tensor, ...], options: Options
 ) -> tuple[Tensor, ...]:
     n_models, n_sentences, n_words, size = words.shape
-    n_levels = options.n_levels
     width, tile_size = _sizes(size, options.storage)
-    layout = _lay_out(lengths, n_words, n_levels, options.max_cells if options.keep else None)
+    layout = _lay_out(lengths, n_words, options.max_cells if options.keep else None)
     tiling = options.tiling or choose_tiling(words, options)
     device = words.device
-    levels = torch.zeros(n_models, n_sentences, n_levels, size, device=device)
+    levels = torch.zeros(words.shape, device=device)
     if layout.overflow is not None:
         levels.masked_fill_(layout.overflow[..., None, None], float("nan"))
     # Without a backward pass, two levels of each sentence; with one, every cell.
     rows = layout.capacity if options.keep else n_models * n_sentences * 2 * n_words
     units = _empty(rows, width, device=device, dtype=options.storage)
     if options.keep:
-        shares = _empty(levels.shape if options.maximum else (0,), device=device)
+        shares = _empty(words.shape if options.maximum else (0,), device=device)
         kept = _empty(rows, width, device=device, dtype=options.storage)
-        gates = _empty(2, rows, width, device=device)
+        gates = _empty(3, rows, device=device)
         steps = _empty(rows, device=device, dtype=torch.int32)
     else:
-        shares = kept = gates = levels  # not touched
-        steps = layout.lengths
+        shares = kept = levels  # not touched
+        gates, steps = levels.expand(3, *levels.shape), layout.lengths
+    compose_left, compose_right, compose_bias, gate_left, gate_right, gate_bias = weights
+    compose = torch.stack([compose_left, compose_right], dim=1)  # (K, 2, D, D)
+    gate = torch.stack([gate_left, gate_right], dim=1)  # (K, 2, 3, D)
     _kernels().forward_kernel[(n_models * -(-n_sentences // tiling.group),)](
-        words.contiguous(), *layout[:3], matrices.contiguous(), biases.contiguous(),
-        levels, shares, units, kept, gates, steps,
-        n_models, n_sentences, n_words, n_levels, rows,
+        words.contiguous(), *layout[:3],
+        compose, compose_bias.contiguous(), gate, gate_bias.contiguous(),
+        levels, shares, units, kept, *gates, steps, n_models, n_sentences, n_words,
         D=size, WIDTH=width, SIZE=tile_size, GROUP=tiling.group, ROWS=tiling.rows,
-        CHUNK=min(tiling.chunk, tile_size), PRECISION=options.precision,
+        CHUNK=min(tiling.chunk, tile_size), RESIDENT=tiling.resident, PRECISION=options.precision,
         RELU=options.relu, MAX=options.maximum, KEEP=options.keep,
         num_warps=tiling.warps, num_stages=tiling.stages,
     )  # fmt: skip
     if not options.keep:
         return (levels,)
-    return levels, shares, units, kept, gates, steps, *layout[:3]
+    return levels, shares, units, kept, gates, steps, compose, gate, *layout[:3]
 
 
 def _run_backward(
     d_levels: Tensor, saved: tuple[Tensor, ...], options: Options
 ) -> tuple[Tensor, ...]:
-    matrices, levels, shares, units, kept, gates, steps, lengths, order, starts = saved
-    n_models, n_sentences, n_levels, size = d_levels.shape
-    n_words = options.n_words
+    levels, shares, units, kept, gates, steps, compose, gate, lengths, order, starts = saved
+    n_models, n_sentences, n_words, size = d_levels.shape
     width, tile_size = _sizes(size, options.storage)
     capacity, device = len(units), units.device
     tiling = options.tiling or choose_tiling(d_levels, options)
     kernels = _kernels()
 
-    d_words = torch.zeros(n_models, n_sentences, n_words, size, device=device)
+    d_words = torch.zeros(d_levels.shape, device=device)
     d_units = _empty(n_models * n_sentences * 2 * n_words, width, device=device)
-    d_outputs = _empty(3, capacity, width, device=device, dtype=options.storage)
+    d_composed = _empty(capacity, width, device=device, dtype=options.storage)
+    d_scores = _empty(3, capacity, device=device)
     kernels.backward_kernel[(n_models * -(-n_sentences // tiling.group),)](
-        d_levels.contiguous(), lengths, order, starts, matrices.contiguous(),
-        levels.contiguous(), shares, units, kept, gates, d_units, d_outputs, d_words,
-        n_models, n_sentences, n_words, n_levels, capacity,
+        d_levels.contiguous(), lengths, order, starts, compose, gate,
+        levels.contiguous(), shares, units, kept, *gates, d_units, d_composed, *d_scores, d_words,
+        n_models, n_sentences, n_words,
         D=size, WIDTH=width, SIZE=tile_size, GROUP=tiling.group, ROWS=tiling.rows,
-        CHUNK=min(tiling.chunk, tile_size), PRECISION=options.precision,
+        CHUNK=min(tiling.chunk, tile_size), RESIDENT=tiling.resident, PRECISION=options.precision,
         RELU=options.relu, MAX=options.maximum,
         num_warps=tiling.backward_warps, num_stages=tiling.stages,
     )  # fmt: skip
 
-    shapes = [(3, 2, size, size), (3, size)]
+    shapes = [(size, size), (size, size), (size,), (3, size), (3, size), (3,)]
     counts = [torch.Size(shape).numel() for shape in shapes]
     n_weights = sum(counts)
     partial = _empty(n_models, SPLITS, n_weights, device=device)
     tile = min(tiling.tile, tile_size)
-    kernels.weight_kernel[(n_models * SPLITS, 6 * (-(-size // tile)) ** 2)](
-        starts, units, steps, d_outputs, partial, n_sentences, capacity,
+    kernels.weight_kernel[(n_models * SPLITS, 2 * (-(-size // tile)) ** 2)](
+        starts, units, steps, d_composed, d_scores, partial, n_sentences, capacity,
         SPLITS=SPLITS, CELLS=tiling.cells, TILE=tile, D=size, WIDTH=width,
         PRECISION=options.precision,
         num_warps=tiling.weight_warps, num_stages=tiling.weight_stages,
@@ -420,9 +395,24 @@ def choose_tiling(words: Tensor, options: Options) -> Tiling:
     warps = 4 if size < 64 else 8 if size < 256 else 16
     return Tiling(
         group=1 if words.shape[0] * words.shape[1] <= FEW_SENTENCES else 4,
+        resident=_fits(size, words.device, options),
         warps=warps,
         backward_warps=warps,
         weight_warps=4 if size < 64 else 8,
         stages=1 if size < 256 else 2,
         **small,
     )
+
+
+def _fits(size: int, device: torch.device, options: Options) -> bool:
+    """Whether both weight matrices and a tile fit in shared memory, and products read them there.
+
+    Only Hopper's do: other GPUs would copy them to registers, which are too few.
+    """
+    if device.type != "cuda" or options.precision != "tf32":
+        return device.type != "cuda"
+    properties = torch.cuda.get_device_properties(device)
+    rows = Tiling(group=1).rows
+    needed = options.storage.itemsize * 2 * size * (size + rows) + 4 * rows * size
+    limit: int = getattr(properties, "shared_memory_per_block_optin", 0)
+    return properties.major == 9 and needed <= limit

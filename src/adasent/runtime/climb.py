@@ -60,9 +60,9 @@ class Composition:
     def of(cls, config: AdaSentConfig, tensors: Mapping[str, np.ndarray]) -> Composition:
         """From the tensors of a network by name."""
         own = {name.removeprefix("composition."): tensor for name, tensor in tensors.items()}
-        scores = ("gate_out", "gate_out_bias")
+        scores = ["gate_out", "gate_out_bias"]
         if config.local_gate == "softmax":
-            scores = ("gate_left", "gate_right", "gate_bias")
+            scores = ["gate_left", "gate_right", "gate_bias"]
         own |= {name: _relative(own[name]) for name in scores}
         names = ("compose_left", "compose_right", "gate_left", "gate_right")
         return cls(
