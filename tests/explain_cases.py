@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def level_and_first_word(lengths: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def level_and_first_word(
+    lengths: Sequence[int], height: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Of every unit, text after text and level after level: its level, from 0, and first word."""
-    units = [(t, j) for n in lengths for t in range(n) for j in range(n - t)]
+    units = [(t, j) for n in lengths for t in range(min(n, height or n)) for j in range(n - t)]
     level, first_word = np.array(units).T
     return level, first_word

@@ -83,14 +83,15 @@ class Twin:
         output = model(torch.from_numpy(ids)[None], torch.tensor([n]), keep_units=True)
         pyramid = output.pyramid
         pooled = pyramid.levels.data.clone().requires_grad_()
-        exists = torch.ones(1, n, dtype=torch.bool)
+        n_levels = len(pooled)
+        exists = torch.ones(1, n_levels, dtype=torch.bool)
         taken = pooled if model.level_norm is None else model.level_norm(pooled)
         p = consensus(model.level_gate(taken[None], exists), self.vote(taken)[None]).exp()
         slopes = [torch.autograd.grad(p[0, c], pooled, retain_graph=True)[0] for c in range(3)]
         mean = pyramid.units[0].mean(dim=0)
-        arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n)]
+        arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n_levels)]
         unit_scores = []
-        for t in range(n - 1, -1, -1):
+        for t in range(n_levels - 1, -1, -1):
             units = pyramid.units[t]
             owned = torch.ones_like(units)
             if model.config.pooling == "max":
@@ -100,7 +101,9 @@ class Twin:
             unit_scores.append((own * (units - mean)[:, None]).sum(dim=-1))
             arriving[t] += own
             if t:
-                left, right, composed = pyramid.gates[t - 1].T[:, :, None, None]
+                n_repeats = len(mean) // model.config.gate_groups
+                gates = pyramid.gates[t - 1].repeat(1, 1, n_repeats)[:, :, None]  # (n, 3, 1, D)
+                left, right, composed = gates.unbind(1)
                 arriving[t - 1][:-1] += (left + composed / 2) * arriving[t]
                 arriving[t - 1][1:] += (right + composed / 2) * arriving[t]
         in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
@@ -121,7 +124,7 @@ class Twin:
             "probabilities": output.log_probs[0].exp().numpy(),
             "beliefs": output.log_beliefs[0].exp().numpy(),
             "level_probabilities": output.level_log_probs[0].exp().numpy(),
-            "gates": [gates.numpy() for gates in pyramid.gates],
+            "gates": [gates.mean(dim=2).numpy() for gates in pyramid.gates],
             "unit_scores": by_unit,
             "words": share * alone + (1 - share) * in_text,
         }

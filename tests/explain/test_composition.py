@@ -16,15 +16,17 @@ from adasent.runtime.climb import Composition
 RNG = np.random.default_rng(0)
 
 
-def composition(size: int, *, relu: bool = False, width: int | None = None) -> Composition:
-    n = width or 3
+def composition(
+    size: int, *, relu: bool = False, width: int | None = None, n_groups: int = 1
+) -> Composition:
+    n = width or 2 * n_groups
     draw = RNG.normal
     return Composition(
         draw(size=(size, 2 * size + 2 * n)).astype(np.float32),
         draw(size=size).astype(np.float32),
         draw(size=n).astype(np.float32),
-        draw(size=(3, n)).astype(np.float32) if width else None,
-        draw(size=3).astype(np.float32) if width else None,
+        draw(size=(2 * n_groups, n)).astype(np.float32) if width else None,
+        draw(size=2 * n_groups).astype(np.float32) if width else None,
         relu=relu,
         maximum=True,
     )
@@ -32,14 +34,16 @@ def composition(size: int, *, relu: bool = False, width: int | None = None) -> C
 
 @pytest.mark.parametrize("n_words", [1, 2, 3, 5, 8, 30])
 @pytest.mark.parametrize(("relu", "width"), [(False, None), (True, None), (False, 4)])
+@pytest.mark.parametrize("n_groups", [1, 4, 8])
 def test_weights_sum_to_one_and_parts_make_the_unit(
-    n_words: int, relu: bool, width: int | None
+    n_words: int, relu: bool, width: int | None, n_groups: int
 ) -> None:
-    weights = composition(7, relu=relu, width=width)
-    found = decompose(RNG.normal(size=(n_words, 7)), weights)
+    weights = composition(8, relu=relu, width=width, n_groups=n_groups)
+    found = decompose(RNG.normal(size=(n_words, 8)), weights)
     assert len(found.parts) == n_words * (n_words + 1) // 2
-    assert abs(sum(part.weight for part in found.parts) - 1) < 1e-10
-    assert all(part.weight >= 0 for part in found.parts)
+    total = sum(part.weights for part in found.parts)
+    np.testing.assert_allclose(total, np.ones(n_groups), rtol=0, atol=1e-10)
+    assert all((part.weights >= 0).all() for part in found.parts)
     np.testing.assert_allclose(found.reproduced(), found.unit, atol=1e-10)
     # Every way down is left or right until it stops: 2^t - 1 of them.
     assert sum(part.n_ways for part in found.parts) == 2**n_words - 1
@@ -47,8 +51,8 @@ def test_weights_sum_to_one_and_parts_make_the_unit(
 
 def test_three_words_by_hand() -> None:
     # One dimension, no composition matrices: h~ = tanh(1); gates fixed at 0.5, 0.3, 0.2.
-    matrix = np.zeros((1, 8), dtype=np.float32)
-    gates = np.log(np.array([0.5, 0.3, 0.2])).astype(np.float32)
+    matrix = np.zeros((1, 6), dtype=np.float32)
+    gates = np.log(np.array([0.5, 0.3]) / 0.2).astype(np.float32)
     one = np.ones(1, dtype=np.float32)
     weights = Composition(matrix, one, gates, None, None, relu=False, maximum=True)
     found = decompose(np.array([[1.0], [2.0], [3.0]]), weights)
@@ -98,6 +102,11 @@ def all_trees(first: int, last: int) -> set[Any]:
         return {first}
     left, right = all_trees(first, last - 1), all_trees(first + 1, last)
     return left | right | {(one, other) for one in left for other in right}
+
+
+def test_trees_of_groups_sum_to_one_in_each() -> None:
+    trees = structures(RNG.normal(size=(3, 6)), composition(6, n_groups=3))
+    np.testing.assert_allclose(sum(tree.weights for tree in trees), np.ones(3), atol=1e-10)
 
 
 def test_four_words_are_the_most() -> None:

@@ -19,23 +19,30 @@ class Case(NamedTuple):
     gradients: np.ndarray
 
 
-def case(lengths: list[int], *, maximum: bool, n_kept: int = 2) -> Case:
+def case(
+    lengths: list[int],
+    *,
+    maximum: bool,
+    n_kept: int = 2,
+    n_groups: int = 1,
+    height: int | None = None,
+) -> Case:
     """Random units, pooled, with random gates and gradients."""
     rng = np.random.default_rng(len(lengths))
-    layout = Layout(np.array(lengths))
+    layout = Layout(np.array(lengths), height)
     n_words, n_units = layout.n_words, layout.n_units
-    units = rng.normal(size=(n_units, 5)).astype(np.float32)
-    levels = np.empty((n_words, 5), dtype=np.float32)
-    level_of, _ = level_and_first_word(lengths)
+    units = rng.normal(size=(n_units, 6)).astype(np.float32)
+    levels = np.empty((layout.n_pooled, 6), dtype=np.float32)
+    level_of, _ = level_and_first_word(lengths, height)
     for text in range(len(lengths)):
         units_of_text = slice(*layout.first_unit[text : text + 2])
-        for t in range(lengths[text]):
+        for t in range(layout.n_levels_of[text]):
             level = units[layout.unit_rows[units_of_text][level_of[units_of_text] == t]]
             pooled = level.max(axis=0) if maximum else level.mean(axis=0)
             levels[layout.starts[t] + text] = pooled
-    gates = rng.dirichlet([1, 1, 1], size=n_units - n_words).astype(np.float32)
-    gradients = rng.normal(size=(n_kept, n_words, 5)).astype(np.float32)
-    return Case(Pyramids(levels, units, gates), layout, gradients)
+    gates = rng.dirichlet([1, 1, 1], size=(n_units - n_words, n_groups)).astype(np.float32)
+    gradients = rng.normal(size=(n_kept, layout.n_pooled, 6)).astype(np.float32)
+    return Case(Pyramids(levels, units, gates.swapaxes(1, 2)), layout, gradients)
 
 
 def assert_same(found: Credit, expected: Credit) -> None:
@@ -45,11 +52,14 @@ def assert_same(found: Credit, expected: Credit) -> None:
 
 @pytest.mark.parametrize("maximum", [True, False])
 @pytest.mark.parametrize("lengths", [[1], [2], [3, 3], [9, 4, 4, 1]])
-def test_numba_gives_what_numpy_gives(lengths: list[int], maximum: bool) -> None:
+@pytest.mark.parametrize(("n_groups", "height"), [(1, None), (3, None), (2, 3), (6, 1)])
+def test_numba_gives_what_numpy_gives(
+    lengths: list[int], maximum: bool, n_groups: int, height: int | None
+) -> None:
     pytest.importorskip("numba")
     from adasent.explain.compiled import credit_numba
 
-    arrays = case(lengths, maximum=maximum)
+    arrays = case(lengths, maximum=maximum, n_groups=n_groups, height=height)
     assert_same(credit_numba(*arrays, maximum=maximum), credit_numpy(*arrays, maximum=maximum))
 
 
@@ -73,7 +83,7 @@ def test_a_dimension_belongs_to_the_units_at_or_near_its_maximum() -> None:
     # One dimension, two words far apart and their unit: all of a level's credit goes to its owner.
     units = np.array([[0.0], [5.0], [4.98]], dtype=np.float32)
     levels = np.array([[5.0], [4.98]], dtype=np.float32)
-    gates = np.array([[0.0, 1.0, 0.0]], dtype=np.float32)
+    gates = np.array([[[0.0], [1.0], [0.0]]], dtype=np.float32)
     gradients = np.ones((1, 2, 1), dtype=np.float32)
     layout = Layout(np.array([2]))
     found = credit_numpy(Pyramids(levels, units, gates), layout, gradients, maximum=True)

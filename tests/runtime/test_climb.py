@@ -18,25 +18,33 @@ def draw(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.normal(size=shape).astype(np.float32)
 
 
-def random_case(lengths: list[int], *, relu: bool = False, maximum: bool = True) -> tuple[Any, ...]:
+def random_case(
+    lengths: list[int],
+    *,
+    relu: bool = False,
+    maximum: bool = True,
+    n_groups: int = 1,
+    height: int | None = None,
+) -> tuple[Any, ...]:
     """Words, their product, where they lie, and weights."""
     rng = np.random.default_rng(0)
-    weights = draw(rng, 5, 16), draw(rng, 5), draw(rng, 3)
+    weights = draw(rng, 6, 12 + 4 * n_groups), draw(rng, 6), draw(rng, 2 * n_groups)
     composition = Composition(*weights, None, None, relu=relu, maximum=maximum)
-    layout = Layout(np.array(lengths))
-    words = draw(rng, layout.n_words, 5)
+    layout = Layout(np.array(lengths), height)
+    words = draw(rng, layout.n_words, 6)
     return words, words @ composition.matrix, layout, composition
 
 
 def test_three_words_by_hand() -> None:
     below = np.array([[1.0], [2.0], [-1.0]], dtype=np.float32)
-    # W_L = 1, W_R = 0.5, G_L = (1, 0, 0), G_R = (0, 0, 1), b_W = 0.1, b_G = (0, 1, 0).
-    matrix = np.array([[1, 0.5, 1, 0, 0, 0, 0, 1]], dtype=np.float32)
+    # W_L = 1, W_R = 0.5, G_L = (1, 0, 0), G_R = (0, 0, 1), b_W = 0.1, b_G = (0, 1, 0); of the
+    # gates' weights, the first two less the third.
+    matrix = np.array([[1, 0.5, 1, 0, -1, -1]], dtype=np.float32)
     above, pooled, gates = (np.empty(shape, np.float32) for shape in ((2, 1), (1, 1), (2, 3)))
-    biases = np.array([0.1], np.float32), np.array([0, 1, 0], np.float32)
+    biases = np.array([0.1], np.float32), np.array([0, 1], np.float32)
     counts = np.array([1, 1, 1])
     build_level(
-        below, below @ matrix, *biases, None, None, counts, above, pooled, gates, None, True
+        below, below @ matrix, *biases, None, None, counts, above, pooled, gates, None, True, None
     )
     for left, right, unit, share in zip([1, 2], [2, -1], above[:, 0], gates, strict=True):
         powers = np.exp([left, 1, right])
@@ -60,19 +68,26 @@ def test_pooling_by_hand(maximum: bool) -> None:
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("maximum", [False, True])
 @pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize(("n_groups", "height"), [(1, None), (3, None), (1, 3), (6, 2)])
 def test_numba_gives_what_numpy_gives(
-    lengths: list[int], relu: bool, maximum: bool, keep: bool
+    lengths: list[int],
+    relu: bool,
+    maximum: bool,
+    keep: bool,
+    n_groups: int,
+    height: int | None,
 ) -> None:
     pytest.importorskip("numba")
     pytest.importorskip("scipy")
     from adasent.runtime.compiled import NUMBA
 
-    case = random_case(lengths, relu=relu, maximum=maximum)
+    shape: dict[str, Any] = {"n_groups": n_groups, "height": height}
+    case = random_case(lengths, relu=relu, maximum=maximum, **shape)
     for found, expected in zip(
         climb(*case, NUMBA, keep=keep), climb(*case, NUMPY, keep=keep), strict=True
     ):
         assert np.isfinite(found).all()
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_was_in_memory_changes_nothing() -> None:
@@ -86,23 +101,31 @@ def test_what_was_in_memory_changes_nothing() -> None:
     assert (len(found.units), len(found.gates)) == (0, 0)
 
 
-@pytest.mark.parametrize("settings", [{}, {"pooling": "mean", "activation": "relu"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"pooling": "mean", "activation": "relu"},
+        {"hidden_size": 6, "gate_groups": 3, "max_height": 3},
+    ],
+)
 def test_what_is_kept_of_a_batch_is_the_trace_of_each_text(
     make_pair: Callable[..., Any], settings: dict[str, Any], backend: str
 ) -> None:
     network = make_pair(**settings).network
     lengths = np.array([6, 4, 4, 2, 1])
     ids = np.random.default_rng(1).integers(1, 12, size=int(lengths.sum()))
-    words, layout = network.words(ids), Layout(lengths)
+    words, layout = network.words(ids), Layout(lengths, network.config.max_height)
     which = np.empty_like(words.which)
     which[layout.word_rows] = words.which
-    passes = network.backend.passes(network.composition, lengths)
+    passes = network.passes(lengths)
     assert passes.name == backend
     first = words.units[which], words.products[which]
     found = climb(*first, layout, network.composition, passes, keep=True)
     for text, own in enumerate(np.split(ids, layout.first_word[1:-1])):
         trace = network.trace([""] * len(own), own)
-        for t in range(len(own)):
+        assert len(trace.units) == layout.n_levels_of[text]
+        for t in range(len(trace.units)):
             rows = layout.rows(np.array([text]), t)[0]
             np.testing.assert_allclose(found.units[rows], trace.units[t], atol=1e-6)
             pooled = found.levels[layout.starts[t] + text]

@@ -2,8 +2,8 @@
 
 A unit is h = w_l h_l + w_r h_r + w_c h~, and its children are units in turn. Followed down to words
 and compositions h~, it is a convex combination of those, and the weight of each is the sum over all
-ways down of the product of the gates. This is exact; computed in float64 the weights sum to 1. Where
-groups of dimensions have gates of their own, it holds in each group by itself.
+ways down of the product of the gates. This is exact; computed in float64 the weights sum to 1.
+Where groups of dimensions have gates of their own, it holds in each group by itself.
 
 The paper goes further and speaks of all structures *inside* a composition as well. There the
 combination no longer holds, since f of a mean is not the mean of f: :func:`structures` gives these
@@ -86,7 +86,8 @@ class Decomposition:
 
 def _weighed(parts: Iterable[tuple[Doubles, Doubles]]) -> Doubles:
     """(D,) sum of vectors (D,) by weights (N,) of groups; dimension d is of group d mod N."""
-    return np.sum([np.tile(w, len(v) // len(w)) * v for w, v in parts], axis=0)
+    total: Doubles = np.sum([np.tile(w, len(v) // len(w)) * v for w, v in parts], axis=0)
+    return total
 
 
 def decompose(words: Doubles, composition: Composition) -> Decomposition:
