@@ -53,18 +53,7 @@ def test_ours_is_at_least_as_faithful_as_integrated_gradients(
     assert float(ours["predictions"]) < float(other["predictions"]) / 3
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        "ratio",
-        pytest.param(
-            f"ratio, {faithfulness.N_PHRASES} phrases read",
-            marks=pytest.mark.xfail(
-                strict=True, reason="more on TREC; docs/explanations.md says so"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("column", ["ratio", f"ratio, {faithfulness.N_PHRASES} phrases read"])
 def test_a_large_or_small_call_costs_three_predictions_at_most(column: str) -> None:
     costs = faithfulness.read(faithfulness.RESULTS / "explain_cost.csv")
     assert {(row["set"], row["texts a call"]) for row in costs} == {
