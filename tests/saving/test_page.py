@@ -67,8 +67,13 @@ def predict_by_the_page(folder: Path, text: str) -> np.ndarray:
         scores = w["gate_left"] @ left + w["gate_right"] @ right + w["gate_bias"]
         if net["local_gate"] == "mlp":
             scores = w["gate_out"] @ np.tanh(scores) + w["gate_out_bias"]
-        gates = softmax(scores)
-        return gates[0] * left + gates[1] * right + gates[2] * composed
+        n_groups = net.get("gate_groups", 1)
+        found = np.empty_like(left)
+        for n in range(n_groups):
+            own = np.arange(len(left)) % n_groups == n
+            gates = softmax(scores[n::n_groups])
+            found[own] = gates @ np.stack([left[own], right[own], composed[own]])
+        return found
 
     def score(level: np.ndarray) -> np.ndarray:
         if net["level_gate"] == "mlp":
@@ -88,7 +93,7 @@ def predict_by_the_page(folder: Path, text: str) -> np.ndarray:
         return scaled * tensors["level_norm.weight"] + tensors["level_norm.bias"]
 
     pooled = []
-    while level:
+    while level and len(pooled) < (net.get("max_height") or len(ids)):
         pooled.append(norm(pool(level, axis=0)))
         level = [unit(*pair) for pair in itertools.pairwise(level)]
     beliefs = softmax(np.concatenate([score(one) for one in pooled]))
@@ -132,6 +137,14 @@ ODD = [
             "level_norm": False,
         },
         {"tokenizer": "kim", "classifier_size": 0, "copy_bias": 0.0, "max_words": 5},
+        {
+            "tokenizer": "words",
+            "hidden_size": 8,
+            "gate_groups": 4,
+            "max_height": 3,
+            "level_loss": 0.3,
+        },
+        {"tokenizer": "words", "hidden_size": 8, "gate_groups": 2, "local_gate": "mlp"},
     ],
 )
 @pytest.mark.filterwarnings("ignore:of .* texts?:adasent.errors.AdaSentWarning")

@@ -32,12 +32,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         # given; with these there are 36 K.
         "hidden_size": 100,
         "classifier_size": 100,
-        # Not in the paper: any dropout, a gate that starts out copying, a norm of the levels.
+        # 3.2: one gate for all dimensions of a unit, and as many levels as words.
+        "gate_groups": 1,
+        "max_height": None,
+        # Not in the paper: any dropout, a gate that starts out copying, a norm of the levels, a
+        # loss on each of them.
         "word_dropout": 0.0,
         "vector_dropout": 0.0,
         "dropout": 0.0,
         "copy_bias": 0.0,
         "level_norm": False,
+        "level_loss": 0.0,
         # Not given; the default is for Adam, and AdaGrad gets nowhere with it.
         "learning_rate": 0.01,
     },

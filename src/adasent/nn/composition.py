@@ -32,11 +32,7 @@ class GatedComposition(nn.Module):
         max_height: int | None = None,
     ) -> None:
         super().__init__()
-        self._how: dict[str, Any] = {
-            "activation": activation,
-            "pooling": pooling,
-            "height": max_height,
-        }
+        self.activation, self.pooling, self.max_height = activation, pooling, max_height
         self.compose_left = nn.Parameter(_half_orthogonal(hidden_size))
         self.compose_right = nn.Parameter(_half_orthogonal(hidden_size))
         self.compose_bias = nn.Parameter(torch.zeros(hidden_size))
@@ -60,12 +56,15 @@ class GatedComposition(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """First-level units of a batch (B, T, D) -> pooled levels (B, L, D)."""
-        return pyramid(words, lengths, self.weights(), **self._how)
+        return pyramid(words, lengths, self.weights(), **self._options())
 
     def trace(self, words: Tensor, lengths: Tensor) -> Pyramid:
         """The same with every unit and gate kept, packed; lengths are on the CPU."""
         packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
-        return pyramid_packed(packed, self.weights(), **self._how, keep_units=True)
+        return pyramid_packed(packed, self.weights(), **self._options(), keep_units=True)
+
+    def _options(self) -> dict[str, Any]:
+        return {"activation": self.activation, "pooling": self.pooling, "height": self.max_height}
 
 
 def _half_orthogonal(size: int) -> torch.Tensor:

@@ -83,9 +83,10 @@ class AdaSent(System):
         """That of the consensus, and ``level_loss`` times the mean of what each level says."""
         loss = super().loss(output, targets)
         if self.config.level_loss:
-            reached = torch.isfinite(output.log_beliefs).to(loss)  # (B, L)
-            by_level = -torch.einsum("blc,bc->bl", output.level_log_probs, targets)
-            mean = (by_level * reached).sum(dim=1) / reached.sum(dim=1)
+            reached = torch.isfinite(output.log_beliefs)  # (B, L)
+            said = targets[:, None] * output.level_log_probs  # (B, L, C)
+            each = -torch.where(targets[:, None] > 0, said, 0.0).sum(dim=2)
+            mean = torch.where(reached, each, 0.0).sum(dim=1) / reached.sum(dim=1)
             loss = loss + self.config.level_loss * mean
         return loss
 
