@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adasent.pyramid.layout import Layout
 from adasent.pyramid.weights import Pyramid
 
 #: A root gradient below or above these at the first level has vanished or exploded.
@@ -51,33 +52,45 @@ def gradient_flow(pyramid: Pyramid, loss: Tensor, lengths: Tensor) -> GradientFl
     """
     units = pyramid.units
     assert units is not None
-    counts = pyramid.levels.batch_sizes
+    n_words = np.sort(lengths.numpy())[::-1]  # packed order: longest first
+    layout = Layout(n_words, len(units))
     by_loss = torch.autograd.grad(loss, units, retain_graph=True)
-    by_root = torch.autograd.grad(_root_sum(units, counts), units)
-    loss_norms = [_sentence_norms(g, counts[t:]) for t, g in enumerate(by_loss)]
-    ordered = np.sort(lengths.numpy())[::-1]  # packed order: longest first
-    below_root: list[list[float]] = [[] for _ in counts]
+    by_root = torch.autograd.grad(_root_sum(units, layout), units)
+    loss_norms = [_sentence_norms(g, layout, t) for t, g in enumerate(by_loss)]
+    below_root: list[list[float]] = [[] for _ in units]
     for t, gradient in enumerate(by_root):
-        for n_words, norm in zip(ordered, _sentence_norms(gradient, counts[t:]), strict=False):
-            below_root[n_words - 1 - t].append(norm)
+        norms = _sentence_norms(gradient, layout, t)
+        for n_levels, norm in zip(layout.n_levels_of, norms, strict=False):
+            below_root[n_levels - 1 - t].append(norm)
     return GradientFlow(
         [float(np.mean(norms)) for norms in loss_norms],
         [float(np.mean(norms)) for norms in below_root],
     )
 
 
-def _root_sum(units: list[Tensor], counts: Tensor) -> Tensor:
-    """Sum over sentences of a unit vector times the root: its gradient at each root has norm 1."""
+def _root_sum(units: list[Tensor], layout: Layout) -> Tensor:
+    """Sum over sentences of a vector of norm 1 times the root.
+
+    Where a height leaves several units on the top level, they are the root together.
+    """
     total = units[0].new_zeros(())
     for t, level in enumerate(units):
-        has_parent = int(counts[t + 1]) if t + 1 < len(counts) else 0
-        roots = level[has_parent : int(counts[t])]  # sentences whose top level is this one
-        total = total + roots.sum() / roots.shape[1] ** 0.5
+        sentence = _sentence_of_row(layout, t)
+        at_top = layout.n_levels_of[sentence] == t + 1
+        n_numbers = (layout.lengths[sentence] - t) * level.shape[1]
+        weight = torch.from_numpy(at_top / np.sqrt(n_numbers)).to(level)
+        total = total + (level.sum(dim=1) * weight).sum()
     return total
 
 
-def _sentence_norms(gradient: Tensor, counts: Tensor) -> list[float]:
-    """Norm over all units of a level, for each sentence that reaches it."""
+def _sentence_of_row(layout: Layout, t: int) -> np.ndarray:
+    """The sentence that each unit of level t, from 0, is of: those of the words from t on."""
+    return layout.text[layout.starts[t] :]
+
+
+def _sentence_norms(gradient: Tensor, layout: Layout, t: int) -> list[float]:
+    """Norm over all units of level t, for each sentence that reaches it."""
     squares = gradient.square().sum(dim=1).cpu()
-    sentence = torch.cat([torch.arange(n) for n in counts.tolist()])
-    return squares.new_zeros(int(counts[0])).index_add(0, sentence, squares).sqrt().tolist()
+    sentence = torch.from_numpy(_sentence_of_row(layout, t))
+    n_reached = int(layout.counts[t])
+    return squares.new_zeros(n_reached).index_add(0, sentence, squares).sqrt().tolist()
