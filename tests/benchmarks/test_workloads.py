@@ -18,8 +18,8 @@ def test_rows_of_levels_by_hand() -> None:
 
 def test_flops_and_cells_by_hand() -> None:
     work = PackedWork(LENGTHS, 4)
-    assert work.flops == 2 * 4 * (2 * 4 + 6) * (6 + 3)
-    assert work.traffic == 4 * (3 * 4 + 2 * 14) * (6 + 3)
+    assert work.flops == 2 * 4 * (2 * 4 + 4) * (6 + 3)
+    assert work.traffic == 4 * (3 * 4 + 2 * 12) * (6 + 3)
     assert shape(LENGTHS, 4, "MR").cells == 6 + 1 + 3
 
 

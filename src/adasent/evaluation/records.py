@@ -29,7 +29,13 @@ else:
     import fcntl
 
 #: What the specs of older records do not say, because it was no choice then: how they were made.
-UNSAID = {"system": "adasent", "level_norm": False}
+UNSAID = {
+    "system": "adasent",
+    "level_norm": False,
+    "gate_groups": 1,
+    "max_height": None,
+    "level_loss": 0.0,
+}
 
 
 @dataclass(frozen=True)
