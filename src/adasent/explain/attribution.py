@@ -70,31 +70,17 @@ def passes_like(climbing: ClimbPasses) -> Passes:
 
 @dataclass(frozen=True)
 class Attribution:
-    """What a batch of B texts owes to its parts, text after text.
-
-    Attributes
-    ----------
-    gates
-        (n_units - n_words, 3).
-    beliefs, votes
-        (n_pooled,) and (C, n_pooled): belief in each level, and its probabilities of the classes.
-    probabilities
-        (B, C) the consensus.
-    unit_scores, word_scores
-        (C, n_units) and (C, n_words).
-    starts, stops
-        (n_units,) the core of each unit.
-    """
+    """What a batch of B texts owes to its parts, text after text."""
 
     layout: Layout
-    gates: Floats
-    beliefs: Doubles
-    votes: Doubles
-    probabilities: Doubles
-    unit_scores: Floats
-    word_scores: Doubles
-    starts: Ints
-    stops: Ints
+    gates: Floats  # (n_units - n_words, 3)
+    beliefs: Doubles  # (n_pooled,) in each level
+    votes: Doubles  # (C, n_pooled) probabilities of the classes by each level
+    probabilities: Doubles  # (B, C) the consensus
+    unit_scores: Floats  # (C, n_units)
+    word_scores: Doubles  # (C, n_words)
+    starts: Ints  # (n_units,) the core of each unit: its first word,
+    stops: Ints  # and the word after its last
 
 
 class Attributor:

@@ -35,25 +35,13 @@ Tree = int | tuple["Tree", "Tree"]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A word, or the composition of a span, inside a unit.
+    """A word, or the composition of a span, inside a unit."""
 
-    Attributes
-    ----------
-    start, length
-        The words it covers; of length 1 it is a word.
-    weights
-        (N,) its share of the unit, in each group of dimensions.
-    n_ways
-        How many ways lead down to it.
-    vector
-        (D,) the word's vector h^1, or h~.
-    """
-
-    start: int
-    length: int
-    weights: Doubles
-    n_ways: int
-    vector: Doubles
+    start: int  # first of the words it covers
+    length: int  # how many; of length 1 it is a word
+    weights: Doubles  # (N,) its share of the unit, in each group of dimensions
+    n_ways: int  # ways that lead down to it
+    vector: Doubles  # (D,) the word's vector h^1, or h~
 
     @property
     def weight(self) -> float:
@@ -63,21 +51,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """The unit of a phrase and what it is made of.
+    """The unit of a phrase and what it is made of."""
 
-    Attributes
-    ----------
-    unit
-        (D,) the top of the phrase's pyramid.
-    parts
-        T (T + 1) / 2 of them: words first, then longer spans, from left to right.
-    gates
-        For each level from the second on, (units, 3, N): shares of left, right and composition.
-    """
-
-    unit: Doubles
-    parts: tuple[Part, ...]
-    gates: tuple[Doubles, ...]
+    unit: Doubles  # (D,) the top of the phrase's pyramid
+    parts: tuple[Part, ...]  # T (T + 1) / 2: words first, then longer spans, from left to right
+    gates: tuple[Doubles, ...]  # of each level from the second on, (units, 3, N)
 
     def reproduced(self) -> Doubles:
         """(D,) the weighted sum of the parts; the unit again."""

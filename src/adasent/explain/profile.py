@@ -45,23 +45,13 @@ Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class Order:
-    """What the order of words is worth to a model.
-
-    Attributes
-    ----------
-    accuracy, shuffled
-        Accuracy as the texts are, and with the words of each text in random order.
-    low, high
-        95 % interval of the accuracy lost.
-    changed
-        Share of labels that change.
-    """
+    """What the order of words is worth to a model."""
 
     accuracy: float
-    shuffled: float
-    low: float
+    shuffled: float  # accuracy with the words of each text in random order
+    low: float  # 95 % interval of the accuracy lost
     high: float
-    changed: float
+    changed: float  # share of labels that change
 
     @property
     def answer(self) -> str:

@@ -14,30 +14,14 @@ from adasent.runtime.arrays import Array, Doubles
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One number for each part of an explanation; above 0 it speaks for the class.
+    """One number for each part of an explanation; above 0 it speaks for the class."""
 
-    Attributes
-    ----------
-    title
-        What the numbers speak for, with the probability or margin: ``positive, 0.93``.
-    total
-        The probability, or the margin.
-    levels
-        (L,) contributions; sum to the total.
-    words
-        (T,) scores.
-    units
-        For each level (units,) scores; none where the pyramid was not stored.
-    phrases
-        With a single score, the highest first.
-    """
-
-    title: str
-    total: float
-    levels: Doubles
-    words: Doubles
-    units: tuple[Array, ...]
-    phrases: tuple[Phrase, ...]
+    title: str  # what the numbers speak for, with the probability or margin: positive, 0.93
+    total: float  # the probability, or the margin
+    levels: Doubles  # (L,) contributions; sum to the total
+    words: Doubles  # (T,) scores
+    units: tuple[Array, ...]  # for each level (units,); none where the pyramid was not stored
+    phrases: tuple[Phrase, ...]  # with a single score, the highest first
 
 
 def read_for(explanation: Explanation, a: Label | None = None, b: Label | None = None) -> Reading:

@@ -37,22 +37,14 @@ UNITS_WORTH_NUMBA = 600_000
 class Composition:
     """The weights of the recurrence, laid out for one product a level.
 
-    Attributes
-    ----------
-    matrix
-        (D, 2 D + 2 H), the four matrices transposed, side by side; H is 2 N, or the hidden size of
-        a gate that is an MLP.
-    compose_bias, gate_bias
-        (D,) and (H,).
-    gate_out, gate_out_bias
-        (2 N, H) and (2 N,) of a gate that is an MLP, else None.
+    H is 2 N, or the hidden size of a gate that is an MLP.
     """
 
-    matrix: Array
-    compose_bias: Array
-    gate_bias: Array
-    gate_out: Array | None
-    gate_out_bias: Array | None
+    matrix: Array  # (D, 2 D + 2 H), the four matrices transposed, side by side
+    compose_bias: Array  # (D,)
+    gate_bias: Array  # (H,)
+    gate_out: Array | None  # (2 N, H), of an MLP alone
+    gate_out_bias: Array | None  # (2 N,)
     relu: bool
     maximum: bool
 

@@ -13,34 +13,17 @@ class Trace:
 
     L is T, or the network's ``max_height`` where that is less.
 
-    Attributes
-    ----------
-    tokens
-        The T words as the model read them; a text without any is one ``<unk>``.
-    ids
-        (T,) their ids.
-    units
-        For each level t, (T - t + 1, D) units h^t; unit j covers words j to j + t - 1.
-    gates
-        For each level t >= 2, so from ``gates[0]`` on, (T - t + 1, 3, N): how much of its left
-        child, of its right child and of their composition a unit holds, in each of N groups of
-        dimensions. The three sum to 1.
-    levels
-        (L, D) each level pooled.
-    beliefs
-        (L,) belief in each level; sums to 1.
-    level_probabilities, level_log_probs
-        (L, C) probabilities of the classes by each level alone, and their logarithms.
-    probabilities
-        (C,) the consensus; what ``predict_proba`` gives.
     """
 
-    tokens: tuple[str, ...]
-    ids: Ints
+    tokens: tuple[str, ...]  # as the model read them; a text without any is one ``<unk>``
+    ids: Ints  # (T,) of the tokens
+    #: For each level t, (T - t + 1, D) units h^t; unit j covers words j to j + t - 1.
     units: tuple[Floats, ...]
+    #: For each level t >= 2, from ``gates[0]`` on, (T - t + 1, 3, N): how much of its left child,
+    #: of its right child and of their composition a unit holds, in each of N groups of dimensions.
     gates: tuple[Floats, ...]
-    levels: Floats
-    beliefs: Doubles
-    level_probabilities: Doubles
-    level_log_probs: Doubles
-    probabilities: Doubles
+    levels: Floats  # (L, D) pooled
+    beliefs: Doubles  # (L,) in the levels; they sum to 1
+    level_probabilities: Doubles  # (L, C) of the classes by each level alone
+    level_log_probs: Doubles  # their logarithms
+    probabilities: Doubles  # (C,) the consensus; what ``predict_proba`` gives
