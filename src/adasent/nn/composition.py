@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from adasent.pyramid.dispatch import pyramid
+from adasent.pyramid.dispatch import choose, pyramid
 from adasent.pyramid.packed import pyramid_packed
 from adasent.pyramid.weights import Pyramid, PyramidWeights
 
@@ -62,6 +62,11 @@ class GatedComposition(nn.Module):
         """The same with every unit and gate kept, packed; lengths are on the CPU."""
         packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
         return pyramid_packed(packed, self.weights(), **self._options(), keep_units=True)
+
+    def recordable(self, device: torch.device) -> bool:
+        """Whether a step can be a CUDA graph; the packed pyramid asks the device for lengths."""
+        words = torch.empty(1, 1, len(self.compose_bias), device=device)
+        return choose(words, self.weights(), self.max_height).name == "fused"
 
     def _options(self) -> dict[str, Any]:
         return {"activation": self.activation, "pooling": self.pooling, "height": self.max_height}

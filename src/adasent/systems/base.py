@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from adasent.nn import LevelClassifier, Noise, WordEmbedding, keyed_dropout
+from adasent.nn import GatedComposition, LevelClassifier, Noise, WordEmbedding, keyed_dropout
 from adasent.nn.dropout import VECTORS
 from adasent.systems.config import SystemConfig as SystemConfig
 
@@ -64,6 +64,10 @@ class System(nn.Module):
     def penalty(self) -> Tensor:
         """What the penalty's weight multiplies; nothing here."""
         return torch.zeros((), device=self.embedding.trained.device)
+
+    def recordable(self, device: torch.device) -> bool:
+        """Whether a step on this device can be recorded and replayed."""
+        return all(m.recordable(device) for m in self.modules() if isinstance(m, GatedComposition))
 
     def diagnostics(self, ids: Tensor, lengths: Tensor, targets: Tensor) -> dict[str, Any]:
         """Columns to add to an epoch's row of the history, measured on a few texts; none here."""

@@ -59,7 +59,8 @@ class Stack:
     ) -> None:
         self.runs = list(runs)
         self.device = device
-        self.graphs = Graphs(enabled=device.type == "cuda" and cuda_graph)
+        recordable = device.type == "cuda" and runs[0].model.recordable(device)
+        self.graphs = Graphs(enabled=recordable and cuda_graph)
         dense = [dense_weights(run.model) for run in runs]
         self._shapes = {name: tensor.shape for name, tensor in dense[0].items()}
         rows = [torch.cat([tensor.flatten() for tensor in one.values()]) for one in dense]
