@@ -11,6 +11,7 @@ Writes JSON lines.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -46,9 +47,10 @@ class Size:
     n_words: int = 18_000
     vector_size: int = 50
     hidden_size: int = 100
+    gate_groups: int = 25
 
 
-SMALL = Size(n_texts=200, n_held=40, n_words=300, vector_size=12, hidden_size=16)
+SMALL = Size(n_texts=200, n_held=40, n_words=300, vector_size=12, hidden_size=16, gate_groups=4)
 
 
 def make_examples(n: int, size: Size, rng: np.random.Generator) -> Examples:
@@ -72,6 +74,8 @@ def make_runs(n_models: int, size: Size, epochs: int, dtype: torch.dtype) -> lis
             n_classes=2,
             vector_size=size.vector_size,
             hidden_size=size.hidden_size,
+            gate_groups=size.gate_groups,
+            level_loss=0.3,
         )
         model = AdaSent(network)
         model.embedding.set_vectors(torch.randn(network.n_trained, size.vector_size) * 0.1)
@@ -143,6 +147,7 @@ def wait(device: torch.device) -> None:
 
 def end_to_end(runs: list[Run], device: torch.device, *, cuda_graph: bool) -> list[float]:
     """Sentence updates a second of each epoch: order, upload, steps, and the wait for the sums."""
+    torch.set_float32_matmul_precision("high")  # as ``train`` does
     stack = Stack(runs, device, cuda_graph=cuda_graph)
     lengths = [run.training.lengths for run in runs]
     orders = [_order(run, of, 0) for run, of in zip(runs, lengths, strict=True)]
@@ -184,14 +189,16 @@ def phases(runs: list[Run], device: torch.device, repeats: int) -> dict[str, flo
     inputs = (steps.rows[step, :, :size], steps.n_rows[step], steps.keys[step])
 
     def take(rows: torch.Tensor, n_rows: torch.Tensor, keys: torch.Tensor) -> None:
-        stack._vectors(stack._take(width, rows, keys).ids)
+        stack._vectors(stack._take(width, rows, keys).ids, stack.table)
 
     def forward(rows: torch.Tensor, n_rows: torch.Tensor, keys: torch.Tensor) -> None:
         batch = stack._take(width, rows, keys)
         with torch.no_grad():
-            texts = (stack._vectors(batch.ids), batch.lengths, batch.targets, batch.weights)
+            vectors = stack._vectors(batch.ids, stack.table)
+            texts = (vectors, batch.lengths, batch.targets, batch.weights)
             given = (*texts, n_rows, stack._penalty)
-            stack._apply(stack._objective, given, {"key": keys, **stack._rates})
+            named = {"key": keys, **stack._rates}
+            stack._apply(stack._objective, stack.weights, given, named)
 
     def backward(rows: torch.Tensor, n_rows: torch.Tensor, keys: torch.Tensor) -> None:
         stack._gradients(stack._take(width, rows, keys), n_rows, keys)
@@ -234,20 +241,22 @@ def _median_ms(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=int, nargs="+", default=[1, 10, 50])
+    parser.add_argument("--groups", type=int, nargs="+", default=[25], help="gate_groups")
     parser.add_argument("--epochs", type=int, default=3, help="the first compiles and records")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--no-check", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    size = SMALL if options.quick else Size()
     device = default_device()
     lines = Lines(options.out)
     if not options.no_check:
         lines.add({"what": "check", **check(device)})
-    for n_models in options.models:
+    for n_models, n_groups in itertools.product(options.models, options.groups):
+        size = SMALL if options.quick else Size(gate_groups=n_groups)
         runs = make_runs(n_models, size, options.epochs, torch.float32)
         for graph in (True, False) if device.type == "cuda" else (False,):
             row: dict[str, object] = {"what": "training", "models": n_models, "graph": graph}
+            row["gate_groups"] = size.gate_groups
             try:
                 rates = end_to_end(runs, device, cuda_graph=graph)
                 row |= {"updates_per_s": [round(rate) for rate in rates]}

@@ -8,7 +8,6 @@ launch compiles and does nothing more.
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -17,14 +16,12 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from adasent.nn import dropout_triton
-from adasent.pyramid import fused
+from adasent.pyramid import cuda
 from adasent.pyramid.weights import PyramidWeights
 from adasent.training.optimizer import AdagradStep, AdamStep
 from adasent.training.rows_triton import TritonRows
 
 SIZE = 100  # D of the default settings
-#: Of a multiprocessor of compute capability 9.0, which decides how the work is cut.
-HOPPER = SimpleNamespace(major=9, shared_memory_per_block_optin=232_448)
 
 
 class Absent:
@@ -49,13 +46,12 @@ def compile_only(kernel: JITFunction, *arguments: Any, warmup: bool, **options: 
 
 def pyramid() -> None:
     """Forward and backward."""
-    shapes = [(SIZE, SIZE), (SIZE, SIZE), (SIZE,), (3, SIZE), (3, SIZE), (3,)]
-    weights = PyramidWeights(*[torch.zeros(shape, requires_grad=True) for shape in shapes])
-    on_gpu = SimpleNamespace(shape=(1, 64, 20, SIZE), device=torch.device("cuda"))
-    options = fused.Options(False, False, "tf32", torch.float32, True, None, None)
-    tiling = fused.choose_tiling(on_gpu, options)  # type: ignore[arg-type]
-    words = torch.zeros(2, 3, SIZE)
-    fused.pyramid_fused(words, torch.tensor([3, 2]), weights, tiling=tiling).sum().backward()
+    for n_groups in (1, 25, SIZE):
+        gates = 3 * n_groups
+        shapes = [(SIZE, SIZE), (SIZE, SIZE), (SIZE,), (gates, SIZE), (gates, SIZE), (gates,)]
+        weights = PyramidWeights(*[torch.zeros(shape, requires_grad=True) for shape in shapes])
+        words, lengths = torch.zeros(2, 3, SIZE), torch.tensor([3, 2])
+        cuda.pyramid_cuda(words, lengths, weights, pooling="max").sum().backward()
 
 
 def rows() -> None:
@@ -76,7 +72,6 @@ if __name__ == "__main__":
     driver.set_active(Absent())
     launch = JITFunction.run
     JITFunction.run = compile_only
-    fused._interpreted = lambda: True  # or it would refuse tensors of the CPU
-    torch.cuda.get_device_properties = lambda device: HOPPER
+    cuda._interpreted = lambda: True  # or it would refuse tensors of the CPU
     for compile_all in (pyramid, rows, dropout):
         compile_all()

@@ -66,7 +66,7 @@ class GatedComposition(nn.Module):
     def recordable(self, device: torch.device) -> bool:
         """Whether a step can be a CUDA graph; the packed pyramid asks the device for lengths."""
         words = torch.empty(1, 1, len(self.compose_bias), device=device)
-        return choose(words, self.weights(), self.max_height).name == "fused"
+        return choose(words, self.weights()).name == "cuda"
 
     def _options(self) -> dict[str, Any]:
         return {"activation": self.activation, "pooling": self.pooling, "height": self.max_height}

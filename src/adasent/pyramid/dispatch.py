@@ -16,22 +16,22 @@ from adasent.pyramid.weights import PyramidWeights, one_by_one
 class Choice(NamedTuple):
     """Which implementation runs, and why not a faster one."""
 
-    name: str  # fused, cpu or packed
+    name: str  # cuda, cpu or packed
     reason: str  # empty for the fastest of a device
 
 
-def choose(words: Tensor, weights: PyramidWeights, height: int | None = None) -> Choice:
+def choose(words: Tensor, weights: PyramidWeights) -> Choice:
     """The implementation for tensors of this kind; their values do not matter.
 
-    ``fused`` is one Triton kernel, ``cpu`` the compiled pass of numba around matrix products,
-    ``packed`` plain torch operations, which run anywhere.
+    ``cuda`` and ``cpu`` are matrix products with a compiled pass between, of Triton and of numba;
+    ``packed`` is plain torch operations, which run anywhere.
     """
     device = words.device.type
     if device == "cuda":
-        from adasent.pyramid.fused import fused_unavailable
+        from adasent.pyramid.cuda import cuda_unavailable
 
-        reason = fused_unavailable(words, weights, height=height)
-        return Choice("packed", reason) if reason else Choice("fused", "")
+        reason = cuda_unavailable(words, weights)
+        return Choice("packed", reason) if reason else Choice("cuda", "")
     if device != "cpu":
         return Choice("packed", f"no compiled kernels for {device} devices")
     if weights.gate_out is not None:
@@ -68,12 +68,12 @@ def pyramid(
     (B, L, D), L being T or the height if that is less: row t - 1 is level t pooled; zeros above a
     sentence's top level.
     """
-    name = choose(words, weights, height).name
+    name = choose(words, weights).name
     options: dict[str, Any] = {"activation": activation, "pooling": pooling, "height": height}
-    if name == "fused":
-        from adasent.pyramid.fused import pyramid_fused
+    if name == "cuda":
+        from adasent.pyramid.cuda import pyramid_cuda
 
-        return pyramid_fused(words, lengths, weights, activation=activation, pooling=pooling)
+        return pyramid_cuda(words, lengths, weights, **options)
     if name == "cpu":
         from adasent.pyramid.cpu import pyramid_cpu
 

@@ -30,6 +30,11 @@ class TrainingConfig(JsonConfig):
         ``adagrad``, as in the paper, or ``adam``.
     learning_rate
         Step size of every weight.
+    table_rate
+        Step size of the word table, as a multiple of the learning rate.
+    average
+        Epochs that the running mean of the weights goes back, which is what is validated and kept;
+        0 keeps the weights themselves.
     penalty
         lambda, on the squared Frobenius norms of W_L and W_R.
     clip_norm
@@ -52,6 +57,8 @@ class TrainingConfig(JsonConfig):
 
     optimizer: str = "adam"
     learning_rate: float = 1e-3
+    table_rate: float = 1.0
+    average: float = 0.0
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
@@ -65,6 +72,8 @@ class TrainingConfig(JsonConfig):
     def __post_init__(self) -> None:
         check_choice("optimizer", self.optimizer, ("adagrad", "adam"))
         check_range("learning_rate", self.learning_rate, 1e-8, 100)
+        check_range("table_rate", self.table_rate, 0, 1000)
+        check_range("average", self.average, 0, 1000)
         check_range("penalty", self.penalty, 0)
         check_range("clip_norm", self.clip_norm, 1e-8)
         check_range("word_dropout", self.word_dropout, 0, 0.95)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from adasent.errors import AdaSentError, ConfigError
+from adasent.training.average import moments
 from adasent.training.callbacks import Callback, Interrupt
 from adasent.training.checkpoint import Checkpoint, TrainingState
 from adasent.training.examples import Examples
@@ -32,6 +34,17 @@ _CROWDED = 0.75
 def default_device() -> torch.device:
     """CUDA where there is a device for it, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@contextmanager
+def _matrix_units(device: torch.device) -> Iterator[None]:
+    """On CUDA, products of float32 by the matrix units, which read TF32: many times as fast."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if device.type == "cuda" else before)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def train(
@@ -76,7 +89,7 @@ def train(
     n_examples = sum(len(run.training) for run in runs)
     _notify(callbacks, "on_train_begin", n_epochs, n_examples, first_epoch)
     try:
-        with Interrupt() as interrupt:
+        with Interrupt() as interrupt, _matrix_units(stack.device):
             present = members
             for epoch in range(first_epoch, n_epochs):
                 interrupt.check()
@@ -224,8 +237,9 @@ def _train_epoch(
     steps = stack.upload(plan)
     stack.reset()
     n_done = 0
-    for step, n_rows in enumerate(plan.n_rows):
+    for step, (n_rows, averaged) in enumerate(zip(plan.n_rows, moments(plan.n_rows), strict=True)):
         stack.train_step(steps, step)
+        stack.take_mean(averaged)
         n_done += int(n_rows.sum())
         loss = None
         if stack.device.type == "cpu":

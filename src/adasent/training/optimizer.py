@@ -109,15 +109,23 @@ class Optimizer(ABC):
     """State and update rule.
 
     ``weights`` (K, P) and ``table`` (K, V, d) give the shape of the state; the table is None where
-    it stays as it is. The learning rates (K,) are in double precision.
+    it stays as it is. The learning rates (K,) are in double precision, and so are those of the
+    tables, as multiples of them; None: 1.
     """
 
     _sums: ClassVar[tuple[str, ...]]  # names of what is kept of each weight
     _eps: ClassVar[float]
 
-    def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
+    def __init__(
+        self,
+        weights: Tensor,
+        table: Tensor | None,
+        learning_rate: Tensor,
+        table_rate: Tensor | None = None,
+    ) -> None:
         # By name, with the models along their first axis; changed in place.
-        self.state = {"learning_rate": learning_rate}
+        rate = torch.ones_like(learning_rate) if table_rate is None else table_rate
+        self.state = {"learning_rate": learning_rate, "table_rate": rate}
         for name in self._sums:
             self.state[name] = torch.zeros_like(weights)
             if table is not None:
@@ -134,7 +142,8 @@ class Optimizer(ABC):
     ) -> None:
         """One step of all models, in place."""
         size, correction = self._pace(active)
-        numbers = (scale * active, active, size, correction, size * correction)
+        row_size = size * correction * self.state["table_rate"]
+        numbers = (scale * active, active, size, correction, row_size)
         scale, active, size, correction, row_size = (x.to(weights.dtype) for x in numbers)
         direction, square = self._direction(gradient * scale[:, None], active[:, None])
         root = (square.sqrt() / correction[:, None]).add_(self._eps)
@@ -164,8 +173,14 @@ class Adam(Optimizer):
     _eps = 1e-8
     _betas = (0.9, 0.999)
 
-    def __init__(self, weights: Tensor, table: Tensor | None, learning_rate: Tensor) -> None:
-        super().__init__(weights, table, learning_rate)
+    def __init__(
+        self,
+        weights: Tensor,
+        table: Tensor | None,
+        learning_rate: Tensor,
+        table_rate: Tensor | None = None,
+    ) -> None:
+        super().__init__(weights, table, learning_rate, table_rate)
         self.state["steps"] = torch.zeros_like(learning_rate)
 
     def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:

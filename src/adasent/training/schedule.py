@@ -1,7 +1,7 @@
 """Lengths of the texts of each model -> which rows every model takes in every step of an epoch.
 
 What a model does, and in which order, follows from its own lengths, settings and seed. Only when it
-does so follows from the others: models that share a seed take batches of like length in the same
+does so follows from the others: models of equally many texts take batches of like length in the same
 step, so that little is padded, and a model with fewer batches idles where it has none.
 """
 
@@ -21,17 +21,17 @@ class EpochOrder:
 
     batches: list[np.ndarray]  # rows of each batch, shortest texts first
     keys: np.ndarray  # (n,) key of the dropout in each batch
-    seed: int  # with the epoch, what the order of the batches is drawn from
-    epoch: int
+    epoch: int  # what the order of the batches is drawn from
 
     def steps(self, n_steps: int) -> np.ndarray:
         """(n_steps,) which batch each step takes; numbers from ``len(batches)`` on mean none.
 
+        The order is of the epoch, not of the seed, so that the models of a stack, whose seeds may
+        differ, take batches of like length together. Which texts make a batch is of the seed.
         Taking the numbers below n out of a random order of more gives the order that n alone
         would have: idle steps change nothing.
         """
-        stream = np.random.SeedSequence([self.seed, self.epoch]).spawn(2)[1]
-        return np.argsort(np.random.default_rng(stream).random(n_steps), kind="stable")
+        return np.argsort(np.random.default_rng(self.epoch).random(n_steps), kind="stable")
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Plan:
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> EpochOrder:
     """Batches of similar length; which texts of a length meet is drawn from (seed, epoch)."""
-    rng = np.random.default_rng(np.random.SeedSequence([seed, epoch]).spawn(2)[0])
+    rng = np.random.default_rng(np.random.SeedSequence([seed, epoch]))
     shuffled = rng.permutation(len(lengths))
     batches = [shuffled[rows] for rows in length_buckets(lengths[shuffled], batch_size)]
-    return EpochOrder(batches, rng.integers(2**63, size=len(batches)), seed, epoch)
+    return EpochOrder(batches, rng.integers(2**63, size=len(batches)), epoch)
 
 
 def training_plan(
@@ -60,7 +60,7 @@ def training_plan(
     ``lengths`` are the words of the texts of each model, ``filler`` is the row for no text.
     """
     n_steps = max(len(order.batches) for order in orders if order is not None)
-    idle = EpochOrder([], np.empty(0, dtype=np.int64), 0, 0)
+    idle = EpochOrder([], np.empty(0, dtype=np.int64), 0)
     given = [order or idle for order in orders]
     steps = [order.steps(n_steps) for order in given]
     plan = _fill([order.batches for order in given], steps, lengths, filler)

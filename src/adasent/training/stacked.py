@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from adasent.nn.dropout import WORDS, keyed_choice
 from adasent.systems.base import System
 from adasent.text.vocabulary import PAD_ID, UNK_ID
+from adasent.training.average import RunningMean
 from adasent.training.examples import Examples, StackedBatch, StackedExamples
 from adasent.training.graphs import Graphs
 from adasent.training.objective import Objective, Score
@@ -81,7 +82,13 @@ class Stack:
             self.weights.detach(),
             self.table if self.fine_tune else None,
             self._setting("learning_rate"),
+            self._setting("table_rate"),
         )
+        self.mean: RunningMean | None = None
+        if any(run.config.average for run in runs):
+            table = self.table if self.fine_tune else None
+            memory = [run.config.average for run in runs]
+            self.mean = RunningMean(self.weights.detach(), table, memory)
         self._objective, self._score = Objective(runs[0].model), Score(runs[0].model)
         self._read_runs()
 
@@ -110,6 +117,12 @@ class Stack:
             steps.n_rows[step],
             steps.keys[step],
         )
+
+    @torch.no_grad()
+    def take_mean(self, models: Sequence[int]) -> None:
+        """Let the running mean take in the present weights of some models."""
+        if self.mean is not None:
+            self.mean.take(models, self.weights, self.table)
 
     def reset(self) -> None:
         """Start the sums of an epoch."""
@@ -140,10 +153,10 @@ class Stack:
         self, batch: StackedBatch, n_rows: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Losses (K,) and the gradients of dense weights (K, P) and word vectors (K, B, T, d)."""
-        vectors = self._vectors(batch.ids).requires_grad_(self.fine_tune)
+        vectors = self._vectors(batch.ids, self.table).requires_grad_(self.fine_tune)
         inputs = (vectors, batch.lengths, batch.targets, batch.weights, n_rows, self._penalty)
         named = {"key": keys, **self._rates, **batch.trees}
-        losses, totals = self._apply(self._objective, inputs, named)
+        losses, totals = self._apply(self._objective, self.weights, inputs, named)
         leaves = [self.weights, vectors] if self.fine_tune else [self.weights]
         gradients = torch.autograd.grad(totals.sum(), leaves)
         return losses.detach(), gradients[0], gradients[1] if self.fine_tune else None
@@ -167,7 +180,7 @@ class Stack:
 
     @torch.no_grad()
     def evaluate(self) -> tuple[list[float], list[float]]:
-        """Weighted mean loss and accuracy of each model on its validation part."""
+        """Weighted mean loss and accuracy of each model, as it is kept, on its validation part."""
         assert self.validation is not None
         assert self._validation_steps is not None
         steps = self._validation_steps
@@ -184,24 +197,29 @@ class Stack:
     def _validate(self, width: int, rows: Tensor) -> None:
         assert self.validation is not None
         batch = self.validation.batch(rows, width)
-        inputs = (self._vectors(batch.ids), batch.lengths, batch.targets, batch.weights)
-        loss, hits = self._apply(self._score, inputs, batch.trees)
+        weights, table = self._kept()
+        inputs = (self._vectors(batch.ids, table), batch.lengths, batch.targets, batch.weights)
+        loss, hits = self._apply(self._score, weights, inputs, batch.trees)
         self._scores[0] += loss
         self._scores[1] += hits
 
     # -- one model for all ---------------------------------------------------------------------
 
-    def _vectors(self, ids: Tensor) -> Tensor:
-        """Rows of each model's table: (K, B, T) -> (K, B, T, d)."""
-        n_models, n_words, size = self.table.shape
+    def _vectors(self, ids: Tensor, table: Tensor) -> Tensor:
+        """Rows of each model's table (K, V, d): (K, B, T) -> (K, B, T, d)."""
+        n_models, n_words, size = table.shape
         first = n_words * torch.arange(n_models, device=ids.device, dtype=ids.dtype)
-        return nn.functional.embedding(ids + first[:, None, None], self.table.view(-1, size))
+        return nn.functional.embedding(ids + first[:, None, None], table.view(-1, size))
 
     def _apply(
-        self, module: nn.Module, inputs: tuple[Tensor, ...], named: Mapping[str, Tensor]
+        self,
+        module: nn.Module,
+        flat: Tensor,
+        inputs: tuple[Tensor, ...],
+        named: Mapping[str, Tensor],
     ) -> tuple[Tensor, Tensor]:
         """A module of one model and two scalars, on the weights and inputs of each: (K,) twice."""
-        weights = {f"system.{name}": part for name, part in self._split(self.weights).items()}
+        weights = {f"system.{name}": part for name, part in self._split(flat).items()}
         if len(self) == 1:  # spared the cost of vmap
             first, second = functional_call(
                 module,
@@ -228,7 +246,15 @@ class Stack:
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights and optimiser state by name, the models along the first axis."""
-        return {"weights": self.weights.detach(), "table": self.table, **self.optimizer.state}
+        mean = {} if self.mean is None else self.mean.state
+        own = {"weights": self.weights.detach(), "table": self.table}
+        return {**own, **self.optimizer.state, **mean}
+
+    def _kept(self) -> tuple[Tensor, Tensor]:
+        """Weights and tables as a model is kept: the running mean, where there is one."""
+        mean = {} if self.mean is None else self.mean.state
+        weights = mean.get("mean_weights", self.weights.detach())
+        return weights, mean.get("mean_table", self.table)
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Inverse of :meth:`tensors`."""
@@ -236,12 +262,10 @@ class Stack:
             tensor.copy_(tensors[name])
 
     def snapshot(self, model: int) -> dict[str, Tensor]:
-        """Copy of the weights of one model."""
+        """Copy of the weights of one model, as it is kept."""
         n_trained = len(self.runs[model].model.get_parameter(TABLE))
-        return {
-            "weights": self.weights[model].detach().clone(),
-            "table": self.table[model, :n_trained].clone(),
-        }
+        weights, table = self._kept()
+        return {"weights": weights[model].clone(), "table": table[model, :n_trained].clone()}
 
     @torch.no_grad()
     def write(self, network: System, snapshot: Mapping[str, Tensor]) -> None:
@@ -256,8 +280,10 @@ class Stack:
         index = torch.tensor(models, device=self.device)
         self.weights = self.weights.detach().index_select(0, index).requires_grad_()
         self.table = self.table.index_select(0, index)
-        for name, tensor in self.optimizer.state.items():
-            self.optimizer.state[name] = tensor.index_select(0, index)
+        states = [self.optimizer.state] if self.mean is None else [self.optimizer.state, self.mean.state]
+        for state in states:
+            for name, tensor in state.items():
+                state[name] = tensor.index_select(0, index.to(tensor.device))
         for examples in (self.training, self.validation):
             if examples is not None:
                 examples.keep(index)
@@ -293,7 +319,7 @@ class Stack:
 
 
 def _round_width(width: int) -> int:
-    unit = 4 if width <= 64 else 32
+    unit = 2 if width <= 32 else 4 if width <= 64 else 32
     return -(-width // unit) * unit
 
 
