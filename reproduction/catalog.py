@@ -1,8 +1,8 @@
 """Finds what a folder of records has to show for a table or a figure.
 
-The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
-(stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how much of each set
-the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``partitions``, ``table3``, ``ablations``
+and ``refit`` (stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how
+much of each set the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from reproduction.figure_tables import figure_tables
 from reproduction.figures import FIGURES, check_figure
 from reproduction.jobs import Jobs
 from reproduction.paper import paper_sets
+from reproduction.partitions_table import Partitions, partition_tables
 from reproduction.refit_table import Refits, refit_tables
 from reproduction.render import Table
 from reproduction.results import Results
@@ -37,7 +38,7 @@ from reproduction.table2 import table2
 from reproduction.table3 import table3
 
 #: Tables that are stores of runs.
-STORES = ("table2", "table3", "ablations", "refit")
+STORES = ("table2", "partitions", "table3", "ablations", "refit")
 NAMES = ("table1", *STORES, *FIGURES)
 
 
@@ -50,7 +51,10 @@ def open_store(root: str | os.PathLike[str]) -> RecordStore:
 
 
 def _record_file(run: Labelled) -> Path:
-    return Path(run.spec["table"], run.spec["system"], f"{run.data}-{run.rule}.jsonl")
+    name = f"{run.data}-{run.rule}"
+    if run.spec["table"] == "partitions":  # a file holds one division of a set
+        name += f"-{run.spec['fold_seed']}"
+    return Path(run.spec["table"], run.spec["system"], f"{name}.jsonl")
 
 
 class Catalog:
@@ -82,12 +86,16 @@ class Catalog:
             return table1(self.audits, self.sets)
         if name == "table2":
             return table2(self.results, self.plan.protocol.grouped)
+        if name == "partitions":
+            rows = [row for row in self.systems if row.name in self.plan.protocol.partitioned]
+            return partition_tables(self.partitions, rows, self.sets)
         if name == "table3":
             return table3(self.variance, self.robust_systems, self.sets)
         if name == "ablations":
             return ablation_tables(self.ablations, self.sets, self.sizes)
         if name == "refit":
-            return refit_tables(self.refits, self.networks, self.sets)
+            rows = [row for row in self.systems if row.refitted]
+            return refit_tables(self.refits, rows, self.sets)
         data = self.figure(name)
         return [] if data is None else figure_tables(data)
 
@@ -110,6 +118,11 @@ class Catalog:
     def results(self) -> Results:
         """Table 2."""
         return Results(self.records["table2"], self.systems, self.sets)
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """Table 2 on further divisions into folds."""
+        return Partitions(self.results.runs, self.records["partitions"])
 
     @cached_property
     def variance(self) -> Variance:

@@ -29,6 +29,7 @@ class Shown(StrEnum):
 
     table1 = "table1"
     table2 = "table2"
+    partitions = "partitions"
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"
@@ -44,6 +45,7 @@ class Computed(StrEnum):
 
     table1 = "table1"
     table2 = "table2"
+    partitions = "partitions"
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"

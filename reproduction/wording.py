@@ -11,6 +11,10 @@ from reproduction.render import Cell
 MISSING = Cell("missing")
 EMPTY = Cell("–")
 BETTER, WORSE = "▲", "▼"
+MARKS = (
+    f"{WORSE} below AdaSent, {BETTER} above it: both McNemar's test pooled over the folds and the "
+    "paired bootstrap support the difference at the 5 % level, each comparison on its own."
+)
 
 
 def cells(*values: object) -> tuple[Cell, ...]:
