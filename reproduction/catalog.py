@@ -1,8 +1,10 @@
 """Finds what a folder of records has to show for a table or a figure.
 
 The folder holds ``table1/SET.json`` (audits), ``table2``, ``partitions``, ``table3``, ``ablations``
-and ``refit`` (stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how
-much of each set the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
+and ``refit`` (stores of runs), ``figures/NAME.json`` (data of the figures),
+``phenomena/SET.json`` (flags of the texts), ``search/NAME.jsonl`` (trials on dev parts),
+``trees.json`` (how much of each set the treebanks hold) and ``sizes.json`` (how many numbers the
+networks learn).
 """
 
 from __future__ import annotations
@@ -28,9 +30,12 @@ from reproduction.figures import FIGURES, check_figure
 from reproduction.jobs import Jobs
 from reproduction.paper import paper_sets
 from reproduction.partitions_table import Partitions, partition_tables
+from reproduction.phenomena import find_phenomena
+from reproduction.phenomena_table import phenomena_tables
 from reproduction.refit_table import Refits, refit_tables
 from reproduction.render import Table
 from reproduction.results import Results
+from reproduction.search_table import Trial, read_search, search_tables
 from reproduction.sizes import Sizes, network_sizes
 from reproduction.specs import Experiments, SystemSpec
 from reproduction.table1 import table1
@@ -39,7 +44,7 @@ from reproduction.table3 import table3
 
 #: Tables that are stores of runs.
 STORES = ("table2", "partitions", "table3", "ablations", "refit")
-NAMES = ("table1", *STORES, *FIGURES)
+NAMES = ("table1", *STORES, "phenomena", "search", *FIGURES)
 
 
 def open_store(root: str | os.PathLike[str]) -> RecordStore:
@@ -96,6 +101,10 @@ class Catalog:
         if name == "refit":
             rows = [row for row in self.systems if row.refitted]
             return refit_tables(self.refits, rows, self.sets)
+        if name == "phenomena":
+            return phenomena_tables(self.phenomena, self.results, self.sets)
+        if name == "search":
+            return search_tables(self.search, self.sets)
         data = self.figure(name)
         return [] if data is None else figure_tables(data)
 
@@ -167,6 +176,22 @@ class Catalog:
             )
             _write_json(self._audit_path(data), found.to_dict())
 
+    def add_phenomena(self, jobs: Jobs) -> None:
+        """Look again for what the texts of the sets show."""
+        for data in self.sets:
+            _write_json(self._phenomena_path(data), find_phenomena(jobs, data))
+
+    @cached_property
+    def phenomena(self) -> dict[str, dict[str, Any]]:
+        """What the texts show, by set; sets that were not looked at are absent."""
+        paths = {data: self._phenomena_path(data) for data in self.sets}
+        return {data: _read_json(path) for data, path in paths.items() if path.exists()}
+
+    @cached_property
+    def search(self) -> list[Trial]:
+        """How the recipe was chosen."""
+        return read_search(self.root / "search")
+
     def add_trees(self, jobs: Jobs) -> None:
         """Look again for the texts of the sets in the treebanks."""
         tokenizer = get_tokenizer(self.plan.protocol.tokenizer)
@@ -212,6 +237,9 @@ class Catalog:
 
     def _audit_path(self, data: str) -> Path:
         return self.root / "table1" / f"{data}.json"
+
+    def _phenomena_path(self, data: str) -> Path:
+        return self.root / "phenomena" / f"{data}.json"
 
     def _figure_path(self, name: str) -> Path:
         return self.root / "figures" / f"{name}.json"
