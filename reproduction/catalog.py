@@ -141,7 +141,7 @@ class Catalog:
     @cached_property
     def ablations(self) -> Ablations:
         """What the parts of AdaSent are worth."""
-        return Ablations(self.records["ablations"])
+        return Ablations(self.records["ablations"], self.plan.ablations)
 
     @cached_property
     def records(self) -> dict[str, list[FoldRecord]]:

@@ -118,10 +118,10 @@ class Variance:
         scores = self.scores.get((system, data), [])
         return summarise(scores) if len(scores) == self.n_runs else None
 
-    def lead(self, rival: str, data: str) -> float | None:
-        """AdaSent's mean less the rival's; None where a cell is missing or the folds differ."""
-        ours, theirs = self.summary(OURS, data), self.summary(rival, data)
-        same = self.folds.get((OURS, data)) == self.folds.get((rival, data))
+    def lead(self, rival: str, data: str, system: str = OURS) -> float | None:
+        """A system's mean less the rival's; None where a cell is missing or the folds differ."""
+        ours, theirs = self.summary(system, data), self.summary(rival, data)
+        same = self.folds.get((system, data)) == self.folds.get((rival, data))
         return ours.mean - theirs.mean if ours and theirs and same else None
 
 
@@ -150,13 +150,15 @@ def _way(record: FoldRecord) -> tuple[object, ...]:
 
 def compare_with_ours(cells: Mapping[Place, Runs], place: Place) -> Comparison | None:
     """AdaSent against the system of the cell, on the same texts; None where that cannot be."""
-    ours, theirs = cells.get(place._replace(system=OURS)), cells.get(place)
-    if ours is None or theirs is None or place.system == OURS:
+    return compare_cells(cells, place._replace(system=OURS), place)
+
+
+def compare_cells(cells: Mapping[Place, Runs], one: Place, other: Place) -> Comparison | None:
+    """The first against the second, on the same texts; None where that cannot be."""
+    if one == other or one not in cells or other not in cells:
         return None
-    first, second = ours.shares, theirs.shares
-    if not (ours.complete and theirs.complete) or first.keys() != second.keys():
+    first, second = cells[one], cells[other]
+    if not (first.complete and second.complete) or first.shares.keys() != second.shares.keys():
         return None
-    positions = sorted(first)
-    return compare(
-        np.array([first[i] for i in positions]), np.array([second[i] for i in positions])
-    )
+    positions = sorted(first.shares)
+    return compare(*(np.array([runs.shares[i] for i in positions]) for runs in (first, second)))

@@ -51,11 +51,10 @@ class Partitions:
         """
         if rival == OURS or any(self.means(name, data) is None for name in (OURS, rival)):
             return None
-        ours, theirs = (_shares(self.runs(name, data)) for name in (OURS, rival))
-        positions = sorted(ours)
-        if ours.keys() != theirs.keys():
+        shares = [_shares(self.runs(name, data)) for name in (OURS, rival)]
+        if shares[0].keys() != shares[1].keys():
             return None
-        return compare(*(np.array([shares[i] for i in positions]) for shares in (ours, theirs)))
+        return compare(*(np.array([one[i] for i in sorted(one)]) for one in shares))
 
 
 def _shares(divisions: Sequence[Runs]) -> dict[int, float]:
