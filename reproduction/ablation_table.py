@@ -17,7 +17,7 @@ from reproduction.cells import OURS, Place
 from reproduction.origins import Differences, differences, origin_mark, origin_notes
 from reproduction.render import Cell, Table
 from reproduction.sizes import Sizes, largest
-from reproduction.wording import BETTER, EMPTY, MISSING, WORSE, interval, signed
+from reproduction.wording import BETTER, EMPTY, WORSE, interval, signed
 
 #: The variant that all others are compared with.
 DEFAULT = "default"
@@ -78,12 +78,17 @@ class Ablations:
         Of variants of AdaSent.
     others
         Of variants of other systems.
+
+    ``names`` are those of the plan, in its order: records of others are left out. None takes all.
     """
 
-    def __init__(self, records: Iterable[FoldRecord]) -> None:
+    def __init__(self, records: Iterable[FoldRecord], names: Iterable[str] | None = None) -> None:
+        self._names = None if names is None else list(names)
         rows: dict[Place, list[FoldRecord]] = defaultdict(list)
         for record in records:
-            rows[Place(record.spec["system"], record.data, record.rule)].append(record)
+            name = record.spec["system"]
+            if self._names is None or name in self._names:
+                rows[Place(name, record.data, record.rule)].append(record)
         self.cells: dict[Place, Variant] = {}
         self.others: dict[Place, Variant] = {}
         for place, found in rows.items():
@@ -92,9 +97,13 @@ class Ablations:
 
     @property
     def variants(self) -> list[str]:
-        """Names, the default first."""
-        names = sorted({place.system for place in self.cells})
+        """Names, the default first, the others in the order of the plan."""
+        names = sorted({place.system for place in self.cells}, key=self.order)
         return sorted(names, key=lambda name: name != DEFAULT)
+
+    def order(self, name: str) -> tuple[int, str]:
+        """Where a variant stands among the others."""
+        return (0 if self._names is None else self._names.index(name), name)
 
     def columns(self, sets: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of set and fold rule that have records, in the order of the sets."""
@@ -183,7 +192,7 @@ def _overview(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
             place = Place(name, data, rule)
             variant, difference = found.cells.get(place), found.difference(place)
             if variant is None:
-                row.append(MISSING)
+                row.append(EMPTY)
             elif difference is None:
                 origin = origin_mark(found.origins(place, with_default=False))
                 row.append(Cell(f"{100 * statistics.fmean(variant.test.values()):.2f}{origin}"))
@@ -226,7 +235,11 @@ def _details(found: Ablations, columns: Sequence[tuple[str, str]]) -> Table:
 def _others(found: Ablations, sets: Sequence[str], sizes: Sizes) -> Table:
     places = sorted(
         (place for place in found.others if place.data in sets),
-        key=lambda place: (place.system, sets.index(place.data), place.rule != "random"),
+        key=lambda place: (
+            found.order(place.system),
+            sets.index(place.data),
+            place.rule != "random",
+        ),
     )
     rows = []
     for place in places:

@@ -15,7 +15,6 @@ from adasent.estimators.neural import NeuralClassifier
 from adasent.nn import GatedComposition
 from adasent.pyramid.weights import PyramidWeights
 from adasent.systems.adasent import AdaSent
-from adasent.systems.base import cross_entropy
 from adasent.systems.config import AdaSentConfig
 
 
@@ -43,7 +42,7 @@ class _FixedComposition(GatedComposition):
     def weights(self) -> PyramidWeights:
         found = super().weights()
         bias = torch.zeros_like(found.gate_bias)
-        bias[:2] = self.copy_bias / 2
+        bias[: 2 * found.n_groups] = self.copy_bias / 2
         still = torch.zeros_like(found.gate_left)
         return found._replace(gate_left=still, gate_right=still, gate_bias=bias)
 
@@ -59,69 +58,33 @@ class FixedGates(AdaSent):
             pooling=config.pooling,
             gate_size=None,
             copy_bias=config.copy_bias,
+            gate_groups=config.gate_groups,
+            max_height=config.max_height,
         )
         self.composition.copy_bias = config.copy_bias
 
 
-class _Capped(AdaSent):
-    cap: int
+class _Root(nn.Module):
+    """All belief in the highest level."""
+
+    def forward(self, levels: Tensor, exists: Tensor) -> Tensor:
+        above = torch.cat([exists[:, 1:], torch.zeros_like(exists[:, :1])], dim=1)
+        scores = torch.zeros(exists.shape, dtype=levels.dtype, device=levels.device)
+        return scores.masked_fill(~exists | above, float("-inf"))
+
+
+class RootOnly(AdaSent):
+    """Only the root is classified, as in GrConv; the rest is AdaSent's."""
 
     def __init__(self, config: AdaSentConfig) -> None:
         super().__init__(config)
-        gate, cap = self.level_gate, self.cap
-
-        class Gate(nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.gate = gate
-
-            def forward(self, levels: Tensor, exists: Tensor) -> Tensor:
-                low = torch.arange(exists.shape[1], device=exists.device) < cap
-                found: Tensor = self.gate(levels, exists & low)
-                return found
-
-        self.level_gate = Gate()  # type: ignore[assignment]
-
-
-class Depth1(_Capped):
-    """Only words: the first level decides alone."""
-
-    cap = 1
-
-
-class Depth3(_Capped):
-    """Phrases of at most three words."""
-
-    cap = 3
-
-
-class Depth7(_Capped):
-    """Phrases of at most seven words."""
-
-    cap = 7
-
-
-class LevelLoss(AdaSent):
-    """An auxiliary loss: every level should be right by itself, too."""
-
-    weight = 0.3
-
-    def loss(self, output: Any, targets: Tensor) -> Tensor:
-        """Cross-entropy of the consensus, plus the mean of that of the levels."""
-        exists = torch.isfinite(output.log_beliefs)
-        levels = output.level_log_probs  # (B, L, C)
-        each = -torch.where(targets[:, None] > 0, targets[:, None] * levels, 0.0).sum(dim=2)
-        mean = torch.where(exists, each, 0.0).sum(dim=1) / exists.sum(dim=1)
-        return cross_entropy(output.log_probs, targets) + self.weight * mean
+        self.level_gate = _Root()  # type: ignore[assignment]
 
 
 ABLATIONS: dict[str, type[AdaSent]] = {
     "no level gate": NoLevelGate,
     "fixed local gates": FixedGates,
-    "words only": Depth1,
-    "at most 3 words": Depth3,
-    "at most 7 words": Depth7,
-    "loss on each level": LevelLoss,
+    "root only": RootOnly,
 }
 
 

@@ -1,8 +1,10 @@
 """Finds what a folder of records has to show for a table or a figure.
 
-The folder holds ``table1/SET.json`` (audits), ``table2``, ``table3``, ``ablations`` and ``refit``
-(stores of runs), ``figures/NAME.json`` (data of the figures), ``trees.json`` (how much of each set
-the treebanks hold) and ``sizes.json`` (how many numbers the networks learn).
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``partitions``, ``table3``, ``ablations``
+and ``refit`` (stores of runs), ``figures/NAME.json`` (data of the figures),
+``phenomena/SET.json`` (flags of the texts), ``search/NAME.jsonl`` (trials on dev parts),
+``trees.json`` (how much of each set the treebanks hold) and ``sizes.json`` (how many numbers the
+networks learn).
 """
 
 from __future__ import annotations
@@ -27,9 +29,13 @@ from reproduction.figure_tables import figure_tables
 from reproduction.figures import FIGURES, check_figure
 from reproduction.jobs import Jobs
 from reproduction.paper import paper_sets
+from reproduction.partitions_table import Partitions, partition_tables
+from reproduction.phenomena import find_phenomena
+from reproduction.phenomena_table import phenomena_tables
 from reproduction.refit_table import Refits, refit_tables
 from reproduction.render import Table
 from reproduction.results import Results
+from reproduction.search_table import Trial, read_search, search_tables
 from reproduction.sizes import Sizes, network_sizes
 from reproduction.specs import Experiments, SystemSpec
 from reproduction.table1 import table1
@@ -37,8 +43,8 @@ from reproduction.table2 import table2
 from reproduction.table3 import table3
 
 #: Tables that are stores of runs.
-STORES = ("table2", "table3", "ablations", "refit")
-NAMES = ("table1", *STORES, *FIGURES)
+STORES = ("table2", "partitions", "table3", "ablations", "refit")
+NAMES = ("table1", *STORES, "phenomena", "search", *FIGURES)
 
 
 def open_store(root: str | os.PathLike[str]) -> RecordStore:
@@ -50,7 +56,10 @@ def open_store(root: str | os.PathLike[str]) -> RecordStore:
 
 
 def _record_file(run: Labelled) -> Path:
-    return Path(run.spec["table"], run.spec["system"], f"{run.data}-{run.rule}.jsonl")
+    name = f"{run.data}-{run.rule}"
+    if run.spec["table"] == "partitions":  # a file holds one division of a set
+        name += f"-{run.spec['fold_seed']}"
+    return Path(run.spec["table"], run.spec["system"], f"{name}.jsonl")
 
 
 class Catalog:
@@ -82,12 +91,20 @@ class Catalog:
             return table1(self.audits, self.sets)
         if name == "table2":
             return table2(self.results, self.plan.protocol.grouped)
+        if name == "partitions":
+            rows = [row for row in self.systems if row.name in self.plan.protocol.partitioned]
+            return partition_tables(self.partitions, rows, self.sets)
         if name == "table3":
             return table3(self.variance, self.robust_systems, self.sets)
         if name == "ablations":
             return ablation_tables(self.ablations, self.sets, self.sizes)
         if name == "refit":
-            return refit_tables(self.refits, self.networks, self.sets)
+            rows = [row for row in self.systems if row.refitted]
+            return refit_tables(self.refits, rows, self.sets)
+        if name == "phenomena":
+            return phenomena_tables(self.phenomena, self.results, self.sets)
+        if name == "search":
+            return search_tables(self.search, self.sets)
         data = self.figure(name)
         return [] if data is None else figure_tables(data)
 
@@ -112,6 +129,11 @@ class Catalog:
         return Results(self.records["table2"], self.systems, self.sets)
 
     @cached_property
+    def partitions(self) -> Partitions:
+        """Table 2 on further divisions into folds."""
+        return Partitions(self.results.runs, self.records["partitions"])
+
+    @cached_property
     def variance(self) -> Variance:
         """Table 3."""
         return variance(self.records["table3"], self.plan.protocol.n_draws)
@@ -119,7 +141,7 @@ class Catalog:
     @cached_property
     def ablations(self) -> Ablations:
         """What the parts of AdaSent are worth."""
-        return Ablations(self.records["ablations"])
+        return Ablations(self.records["ablations"], self.plan.ablations)
 
     @cached_property
     def records(self) -> dict[str, list[FoldRecord]]:
@@ -153,6 +175,22 @@ class Catalog:
                 seed=protocol.fold_seed,
             )
             _write_json(self._audit_path(data), found.to_dict())
+
+    def add_phenomena(self, jobs: Jobs) -> None:
+        """Look again for what the texts of the sets show."""
+        for data in self.sets:
+            _write_json(self._phenomena_path(data), find_phenomena(jobs, data))
+
+    @cached_property
+    def phenomena(self) -> dict[str, dict[str, Any]]:
+        """What the texts show, by set; sets that were not looked at are absent."""
+        paths = {data: self._phenomena_path(data) for data in self.sets}
+        return {data: _read_json(path) for data, path in paths.items() if path.exists()}
+
+    @cached_property
+    def search(self) -> list[Trial]:
+        """How the recipe was chosen."""
+        return read_search(self.root / "search")
 
     def add_trees(self, jobs: Jobs) -> None:
         """Look again for the texts of the sets in the treebanks."""
@@ -199,6 +237,9 @@ class Catalog:
 
     def _audit_path(self, data: str) -> Path:
         return self.root / "table1" / f"{data}.json"
+
+    def _phenomena_path(self, data: str) -> Path:
+        return self.root / "phenomena" / f"{data}.json"
 
     def _figure_path(self, name: str) -> Path:
         return self.root / "figures" / f"{name}.json"

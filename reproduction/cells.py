@@ -104,16 +104,25 @@ class Variance:
         How many a complete cell has.
     differences
         In which device and versions the runs of a cell differ, by system and set.
+    folds
+        That the runs were tested on, by system and set.
     """
 
     scores: dict[tuple[str, str], list[float]]
     n_runs: int
     differences: dict[tuple[str, str], Differences] = field(default_factory=dict)
+    folds: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
     def summary(self, system: str, data: str) -> Summary | None:
         """Of a complete cell."""
         scores = self.scores.get((system, data), [])
         return summarise(scores) if len(scores) == self.n_runs else None
+
+    def lead(self, rival: str, data: str, system: str = OURS) -> float | None:
+        """A system's mean less the rival's; None where a cell is missing or the folds differ."""
+        ours, theirs = self.summary(system, data), self.summary(rival, data)
+        same = self.folds.get((system, data)) == self.folds.get((rival, data))
+        return ours.mean - theirs.mean if ours and theirs and same else None
 
 
 def variance(records: Iterable[FoldRecord], n_runs: int) -> Variance:
@@ -121,29 +130,35 @@ def variance(records: Iterable[FoldRecord], n_runs: int) -> Variance:
     found: dict[tuple[str, str], list[FoldRecord]] = defaultdict(list)
     for record in records:
         found[record.spec["system"], record.data].append(record)
-    scores, differing = {}, {}
+    scores, differing, folds = {}, {}, {}
     for place, rows in found.items():
         by_seed = {row.seed: row for row in rows if _way(row) == _way(rows[-1])}
-        scores[place] = [by_seed[seed].accuracy for seed in sorted(by_seed)]
-        differing[place] = differences(by_seed.values())
-    return Variance(scores, n_runs, differing)
+        kept = [by_seed[seed] for seed in sorted(by_seed)]
+        scores[place] = [row.accuracy for row in kept]
+        differing[place] = differences(kept)
+        folds[place] = tuple(row.fold for row in kept)
+    return Variance(scores, n_runs, differing, folds)
 
 
 def _way(record: FoldRecord) -> tuple[object, ...]:
     """How a run of Table 3 was made, but for the setting: each run has its own."""
     spec = {name: value for name, value in record.spec.items() if name != "settings"}
-    return spec, record.fold, record.n_folds, record.sha256
+    # Runs on several folds say which in their spec; those that do not are on one and the same.
+    fold = None if "folds" in spec else record.fold
+    return spec, fold, record.n_folds, record.sha256
 
 
 def compare_with_ours(cells: Mapping[Place, Runs], place: Place) -> Comparison | None:
     """AdaSent against the system of the cell, on the same texts; None where that cannot be."""
-    ours, theirs = cells.get(place._replace(system=OURS)), cells.get(place)
-    if ours is None or theirs is None or place.system == OURS:
+    return compare_cells(cells, place._replace(system=OURS), place)
+
+
+def compare_cells(cells: Mapping[Place, Runs], one: Place, other: Place) -> Comparison | None:
+    """The first against the second, on the same texts; None where that cannot be."""
+    if one == other or one not in cells or other not in cells:
         return None
-    first, second = ours.shares, theirs.shares
-    if not (ours.complete and theirs.complete) or first.keys() != second.keys():
+    first, second = cells[one], cells[other]
+    if not (first.complete and second.complete) or first.shares.keys() != second.shares.keys():
         return None
-    positions = sorted(first)
-    return compare(
-        np.array([first[i] for i in positions]), np.array([second[i] for i in positions])
-    )
+    positions = sorted(first.shares)
+    return compare(*(np.array([runs.shares[i] for i in positions]) for runs in (first, second)))

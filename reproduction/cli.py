@@ -29,9 +29,12 @@ class Shown(StrEnum):
 
     table1 = "table1"
     table2 = "table2"
+    partitions = "partitions"
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"
+    phenomena = "phenomena"
+    search = "search"
     fig_belief = "fig-belief"
     fig_example = "fig-example"
     fig_pca = "fig-pca"
@@ -44,9 +47,11 @@ class Computed(StrEnum):
 
     table1 = "table1"
     table2 = "table2"
+    partitions = "partitions"
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"
+    phenomena = "phenomena"
     fig_belief = "fig-belief"
     fig_example = "fig-example"
     fig_pca = "fig-pca"
@@ -153,7 +158,8 @@ def run(
     jobs = Jobs(catalog.plan)
     models = Models(jobs, catalog.root / "models")
     for one in NAMES if name is Computed.all else (name.value,):
-        _compute(one, catalog, models, variants, phrase or [])
+        if one != "search":  # which is no part of the protocol, and only shown
+            _compute(one, catalog, models, variants, phrase or [])
         if one in NAMES:
             _print(one, catalog.tables(one), Form.text)
 
@@ -208,6 +214,8 @@ def _compute(
 
     if name == "table1":
         catalog.add_audits(models.jobs)
+    elif name == "phenomena":
+        catalog.add_phenomena(models.jobs)
     elif name == "trees":
         catalog.add_trees(models.jobs)
     elif name == "sizes":

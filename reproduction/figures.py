@@ -126,23 +126,28 @@ def pca_panel(
 ) -> dict[str, Any]:
     """The first two principal components of (N, D) features, and how far classes stand apart.
 
+    Axes and the centres of the classes are those of texts that the model was trained on; the
+    points that are drawn are of the others. ``separated`` is the share of all these that are
+    nearest to the centre of their own class.
+
     Parameters
     ----------
     unseen
-        Positions of the texts that the model was not trained on. ``separated`` is the share of
-        these that are nearest to the centre of their own class, a centre being that of all others.
+        Positions of the texts that the model was not trained on.
     """
-    points, explained = principal_components(features)
+    trained = np.setdiff1d(np.arange(len(labels)), unseen)
+    points, explained = principal_components(features, trained)
     classes = list(dict.fromkeys(labels))
     codes = np.array([classes.index(label) for label in labels])
     seen = np.ones(len(codes), dtype=bool)
     seen[unseen] = False
     centres = np.stack([points[seen & (codes == i)].mean(axis=0) for i in range(len(classes))])
     distances = ((points[~seen, None] - centres) ** 2).sum(axis=2)
-    drawn = np.random.default_rng(0).permutation(len(codes))[:_MAX_POINTS]
+    drawn = np.random.default_rng(0).permutation(np.flatnonzero(~seen))[:_MAX_POINTS]
     return {
         "data": data,
         "system": system,
+        "drawn": "unseen",
         "n": len(codes),
         "n_unseen": int((~seen).sum()),
         "classes": classes,
@@ -153,10 +158,19 @@ def pca_panel(
     }
 
 
-def principal_components(features: Doubles, n: int = 2) -> tuple[Doubles, Doubles]:
-    """(N, n) coordinates and (n,) shares of the variance; signs are fixed, so that runs agree."""
-    centred = features - features.mean(axis=0)
-    _, values, axes = np.linalg.svd(centred, full_matrices=False)
+def principal_components(
+    features: Doubles, fitted: Indices | None = None, n: int = 2
+) -> tuple[Doubles, Doubles]:
+    """(N, n) coordinates and (n,) shares of the variance; signs are fixed, so that runs agree.
+
+    Parameters
+    ----------
+    fitted
+        Rows that the axes are found by; None for all.
+    """
+    rows = features if fitted is None else features[fitted]
+    centred = features - rows.mean(axis=0)
+    _, values, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     largest = np.abs(axes[:n]).argmax(axis=1)
     axes = axes[:n] * np.sign(axes[np.arange(len(largest)), largest])[:, None]
     variance = values**2

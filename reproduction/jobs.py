@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,13 @@ from adasent.estimators import registry
 from adasent.evaluation.crossval import make_folds
 from adasent.evaluation.jobs import Job
 from adasent.text.tokenize import get_tokenizer
-from adasent.training.config import suited_to
+from adasent.training.config import TrainingConfig, suited_to
 from adasent.vectors.words import WordVectors, read_vectors
+from reproduction.cells import OURS
 from reproduction.specs import Experiments, PlannedRun, experiments
+
+#: Settings of the training that the protocol leaves to a system.
+_TRAINING = {one.name for one in fields(TrainingConfig)} - {"epochs", "patience"}
 
 
 def make_estimator(system: str, network: str | None, **settings: Any) -> Any:
@@ -75,18 +80,20 @@ class Jobs:
         self._trees = cache(self._make_trees)
         self._parts = cache(self._split)
         self._corpora: dict[str, Corpus] = {}
-        self._folds: dict[tuple[str, str], list[Fold]] = {}
+        self._folds: dict[tuple[str, str, int], list[Fold]] = {}
 
     def job(self, run: PlannedRun) -> Job:
         """Everything the run needs; vectors and trees are read when its first estimator is made."""
         plan = self.plan
-        train, dev, test = self._parts(run.data, run.rule, run.fold)
+        train, dev, test = self._parts(run.data, run.rule, run.fold, plan.fold_seed(run))
         system = plan.row(run)
-        defaults = dict(self._defaults(system.name))
+        defaults = dict(self._defaults(system.registered))
         described: list[dict[str, str]] = []
         if system.vectors:
             described = [self._described(name) for name in plan.vectors(run)]
-            defaults |= suited_to(self.vector_size(run))
+            suited = suited_to(self.vector_size(run))
+            defaults |= {k: v for k, v in suited.items() if defaults.get(k) is None}
+        defaults |= self.given(run)
         return Job(
             system=run.system,
             corpus=self.corpus(run.data),
@@ -117,31 +124,49 @@ class Jobs:
         if system.trees:
             parser, bank = self._trees(run.data)
             common |= {"parser": parser, "treebank": bank}
-        network = plan.ablations[run.system].network if run.table == "ablations" else None
-        return self._make(system.name, network, **common | settings)
+        ablation = plan.ablation(run)
+        network = None if ablation is None else ablation.network
+        return self._make(system.registered, network, **common | self.given(run) | settings)
 
-    def _split(self, data: str, rule: str, fold: int) -> tuple[Indices, Indices, Indices]:
-        """Training, dev and test part; the same for every system and seed."""
+    def given(self, run: PlannedRun) -> dict[str, Any]:
+        """What all settings of the run have that the defaults of its system do not."""
+        plan, row, ablation = self.plan, self.plan.row(run), self.plan.ablation(run)
+        given: dict[str, Any] = {}
+        if ablation is not None and ablation.training is not None:
+            theirs = self._defaults(ablation.training).items()
+            given |= {k: v for k, v in theirs if k in _TRAINING and v is not None}
+        if row.name == OURS and plan.vectors(run) != plan.protocol.vectors:
+            # Compared with the default: with other vectors nothing else may change.
+            suited = suited_to(sum(map(self._width, plan.protocol.vectors)))
+            ours = self._defaults(row.registered)
+            given |= {k: v for k, v in suited.items() if ours.get(k) is None}
+        return given | row.base
+
+    def _split(
+        self, data: str, rule: str, fold: int, seed: int
+    ) -> tuple[Indices, Indices, Indices]:
+        """Training, dev and test part; the same for every system and seed of the training."""
         protocol, corpus = self.plan.protocol, self.corpus(data)
-        found = self.folds(data, rule)[fold]
+        found = self.folds(data, rule, seed)[fold]
         labels, texts = take(corpus.labels, found.train), take(corpus.texts, found.train)
-        kept, aside = held_out(labels, protocol.dev_fraction, protocol.fold_seed, texts=texts)
+        kept, aside = held_out(labels, protocol.dev_fraction, seed, texts=texts)
         return found.train[kept], found.train[aside], found.test
 
     def vector_size(self, run: PlannedRun) -> int:
         """Dimensions of the word vectors that the run uses, all files together."""
         return sum(self._width(name) for name in self.plan.vectors(run))
 
-    def folds(self, data: str, rule: str) -> list[Fold]:
-        """The folds of a set; see :func:`protocol_folds`."""
-        if (data, rule) not in self._folds:
-            protocol = self.plan.protocol
+    def folds(self, data: str, rule: str, seed: int | None = None) -> list[Fold]:
+        """The folds of a set, by the protocol's seed or another; see :func:`protocol_folds`."""
+        protocol = self.plan.protocol
+        seed = protocol.fold_seed if seed is None else seed
+        if (data, rule, seed) not in self._folds:
             corpus = self.corpus(data)
             tokenizer = get_tokenizer(protocol.tokenizer)
             tokens = [tokenizer(text) for text in corpus.texts]
-            folds = protocol_folds(corpus, rule, tokens, protocol.n_folds, protocol.fold_seed)
-            self._folds[data, rule] = folds
-        return self._folds[data, rule]
+            folds = protocol_folds(corpus, rule, tokens, protocol.n_folds, seed)
+            self._folds[data, rule, seed] = folds
+        return self._folds[data, rule, seed]
 
     def corpus(self, data: str) -> Corpus:
         """The texts of a set."""

@@ -57,7 +57,7 @@ def accuracy_figure(results: Results) -> dict[str, Any]:
             place = Place(system.name, data, "random")
             if results.is_complete(place):
                 found = results.runs[place].summary()
-                said = paper_accuracy(system.title, data)
+                said = paper_accuracy(system.in_paper, data)
                 figures = [
                     None if x is None else 100 * x for x in (found.mean, found.low, found.high)
                 ]

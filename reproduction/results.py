@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.significance import Comparison
-from reproduction.cells import Place, Runs, compare_with_ours, table2_cells
+from reproduction.cells import OURS, Place, Runs, compare_cells, compare_with_ours, table2_cells
 from reproduction.specs import SystemSpec
 
 
@@ -51,6 +51,11 @@ class Results:
             return False
         return self.runs[place].summary().mean == self._best.get((place.data, place.rule))
 
-    def test(self, system: str, data: str, rule: str = "random") -> Comparison | None:
-        """AdaSent against a system; None where that cannot be compared."""
-        return self.tests.get(Place(system, data, rule))
+    def test(
+        self, rival: str, data: str, rule: str = "random", system: str = OURS
+    ) -> Comparison | None:
+        """AdaSent or another system against a rival; None where that cannot be compared."""
+        place = Place(rival, data, rule)
+        if system == OURS:
+            return self.tests.get(place)
+        return compare_cells(self.runs, place._replace(system=system), place)

@@ -28,7 +28,7 @@ def network_sizes(jobs: Jobs, n_classes: Collection[int]) -> Sizes:
         system = plan.row(run)
         if not system.vectors or (run.table == "ablations" and system.name == OURS):
             continue
-        estimator = registry.make(system.name, **plan.settings(run)[0])
+        estimator = registry.make(system.registered, **system.base | plan.settings(run)[0])
         width = jobs.vector_size(run)
         counts = {n: network_size(estimator, width, n) for n in sorted(n_classes)}
         found[run.system] = {

@@ -15,20 +15,26 @@ import numpy as np
 
 from adasent.data.registry import describe
 from adasent.errors import ConfigError, nearest
+from adasent.estimators.presets import preset
 from adasent.estimators.registry import describe as describe_system
+from adasent.evaluation.records import UNSAID
 from reproduction.paper import paper_sets
 
 RULES = ("random", "grouped")
-TABLES = ("table2", "table3", "ablations", "refit")
+TABLES = ("table2", "partitions", "table3", "ablations", "refit")
 Setting = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A row of Table 2: its name in the registry and in the paper, and what may be tried for it.
+    """A row of Table 2: a system of the registry, and what may be tried for it.
 
     Attributes
     ----------
+    of
+        The system's name in the registry, if the row is not named like it.
+    base
+        Settings that all its runs have, where they are not the system's defaults.
     vectors
         Whether it takes the protocol's word vectors and epochs.
     trees
@@ -49,6 +55,23 @@ class SystemSpec:
     seeded: bool = True
     variants: tuple[Setting, ...] = ()
     space: dict[str, list[Any]] = field(default_factory=dict)
+    of: str | None = None
+    base: Setting = field(default_factory=dict)
+
+    @property
+    def registered(self) -> str:
+        """Its name in the registry."""
+        return self.of or self.name
+
+    @property
+    def in_paper(self) -> str:
+        """The row of the paper's tables that has its figures."""
+        return self.title if self.of is None else describe_system(self.of).title
+
+    @property
+    def refitted(self) -> bool:
+        """Whether it has a row in the table of second trainings."""
+        return self.vectors and self.of is None
 
     @property
     def table3(self) -> bool:
@@ -79,6 +102,12 @@ class Ablation:
         A name in :data:`reproduction.ablations.ABLATIONS`; None is AdaSent itself.
     vectors
         In place of the protocol's; None takes these.
+    system
+        The row of Table 2 that is changed.
+    training
+        A system whose settings of the training it has in place of its own.
+    sets
+        That it is run on; None for the protocol's.
     """
 
     name: str
@@ -86,6 +115,8 @@ class Ablation:
     network: str | None = None
     vectors: tuple[str, ...] | None = None
     system: str = "adasent"
+    training: str | None = None
+    sets: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +134,9 @@ class Protocol:
     patience: int = 5
     n_settings: int = 3
     n_draws: int = 10
-    table3_fold: int = 0
+    table3_folds: tuple[int, ...] = (0,)
+    more_fold_seeds: tuple[int, ...] = ()
+    partitioned: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
     ablated: tuple[str, ...] = ()
 
@@ -117,14 +150,16 @@ class PlannedRun:
     Attributes
     ----------
     system
-        A name in the registry; in the table of ablations, the name of an ablation.
+        A row of Table 2; in the table of ablations, the name of an ablation.
     rule
         ``random``, or ``grouped`` (equal texts never on both sides).
     n_folds
         1 for a set with an official split, whatever the rule.
     seed
-        Of the training; the folds have the protocol's. In Table 3 it also names the setting. A set
-        with an official split has several in Table 2, in place of folds.
+        Of the training; the folds have one of their own. In Table 3 it also names the setting. A
+        set with an official split has several in Table 2, in place of folds.
+    fold_seed
+        Of the folds and the dev part; None is the protocol's.
     """
 
     table: str
@@ -134,6 +169,7 @@ class PlannedRun:
     fold: int
     n_folds: int
     seed: int
+    fold_seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -179,9 +215,14 @@ class Experiments:
             return self._ablations(sets, systems)
         names = paper_sets() if sets is None else tuple(describe(name).name for name in sets)
         chosen = self.systems.values() if systems is None else map(self.system, systems)
-        only = {"table3": "table3", "refit": "vectors"}.get(table)  # what its rows must have
+        only = {"table3": "table3", "refit": "refitted"}.get(table)  # what its rows must have
         rows = [row for row in chosen if only is None or getattr(row, only)]
-        of_row = {"table2": self._table2, "table3": self._table3, "refit": self._refit}[table]
+        of_row = {
+            "table2": self._table2,
+            "partitions": self._partitions,
+            "table3": self._table3,
+            "refit": self._refit,
+        }[table]
         return [run for data in names for row in rows for run in of_row(row, data)]
 
     def settings(self, run: PlannedRun) -> list[Setting]:
@@ -206,7 +247,7 @@ class Experiments:
         Parameters
         ----------
         defaults
-            Settings that the system has when none is given.
+            Settings that the run has when none is given.
         vectors
             Name and sha256 of each file of word vectors.
         trees
@@ -214,7 +255,8 @@ class Experiments:
         """
         protocol = asdict(self.protocol)
         system = self.row(run)
-        used = {name: protocol[name] for name in ("fold_seed", "dev_fraction", "tokenizer")}
+        used: dict[str, Any] = {"fold_seed": self.fold_seed(run)}
+        used |= {name: protocol[name] for name in ("dev_fraction", "tokenizer")}
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
             used["vectors"] = list(vectors)
@@ -224,40 +266,63 @@ class Experiments:
             used["trees"] = trees
         if run.table != "table3":
             used["n_seeds"] = self._n_seeds(system, run.data)
+        elif run.n_folds > 1 and self.protocol.table3_folds != (0,):
+            used["folds"] = list(self.protocol.table3_folds)
         head: dict[str, Any] = {"table": run.table, "system": run.system}
         if run.table == "ablations":
             ablation = self.ablations[run.system]
             head |= {"of": ablation.system, "network": ablation.network}
-        rest = {name: value for name, value in defaults.items() if name not in used}
+        if system.of is not None and run.table != "ablations":
+            head["of"] = system.of
+        # What was once no choice goes unsaid where it is as it was: old records are the same work.
+        rest = {
+            name: value
+            for name, value in defaults.items()
+            if name not in used and (name not in UNSAID or value != UNSAID[name])
+        }
         return head | used | {"defaults": rest, "settings": self.settings(run)}
 
     def row(self, run: PlannedRun) -> SystemSpec:
-        """The system that is run, an ablation's included."""
-        ablated = run.table == "ablations"
-        return self.systems[self.ablations[run.system].system if ablated else run.system]
+        """The row of Table 2 that is run, an ablation's included."""
+        ablation = self.ablation(run)
+        return self.systems[run.system if ablation is None else ablation.system]
+
+    def ablation(self, run: PlannedRun) -> Ablation | None:
+        """What the run changes, in the table of ablations."""
+        return self.ablations[run.system] if run.table == "ablations" else None
+
+    def fold_seed(self, run: PlannedRun) -> int:
+        """The seed of its folds."""
+        return self.protocol.fold_seed if run.fold_seed is None else run.fold_seed
 
     def vectors(self, run: PlannedRun) -> tuple[str, ...]:
         """Names of the word vectors that the run uses."""
         if not self.row(run).vectors:
             return ()
-        own = self.ablations[run.system].vectors if run.table == "ablations" else None
+        ablation = self.ablation(run)
+        own = None if ablation is None else ablation.vectors
         return self.protocol.vectors if own is None else own
 
     def _ablations(
         self, sets: Iterable[str] | None, names: Iterable[str] | None
     ) -> list[PlannedRun]:
-        asked = None if sets is None else [describe(name).name for name in sets]
+        asked = paper_sets() if sets is None else [describe(name).name for name in sets]
         for name in names or ():
             if name not in self.ablations:
                 raise ConfigError(f"unknown ablation {name!r}{nearest(name, self.ablations)}")
         return [
             PlannedRun("ablations", name, data, "random", fold, self._n_folds(data), seed)
-            for data in self.protocol.ablated
-            if asked is None or data in asked
+            for data in asked
             for name in (self.ablations if names is None else names)
+            if data in self.ablated_sets(name)
             for fold in range(self._n_folds(data))
             for seed in range(self._n_seeds(self.systems["adasent"], data))
         ]
+
+    def ablated_sets(self, name: str) -> tuple[str, ...]:
+        """The sets that an ablation is run on."""
+        own = self.ablations[name].sets
+        return self.protocol.ablated if own is None else own
 
     def _table2(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         n_folds = self._n_folds(data)
@@ -269,6 +334,21 @@ class Experiments:
             for seed in range(self._n_seeds(system, data))
         ]
 
+    def _partitions(self, system: SystemSpec, data: str) -> list[PlannedRun]:
+        """The random folds of Table 2 drawn anew; of an official split, further seeds.
+
+        The seed of the folds and of the training are one, so that both are new.
+        """
+        if system.name not in self.protocol.partitioned:
+            return []
+        n_folds, n_seeds = self._n_folds(data), self._n_seeds(system, data)
+        return [
+            PlannedRun("partitions", system.name, data, "random", fold, n_folds, seed, fold_seed)
+            for fold_seed in self.protocol.more_fold_seeds
+            for fold in range(n_folds)
+            for seed in range(fold_seed * n_seeds, (fold_seed + 1) * n_seeds)
+        ]
+
     def _refit(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         return [
             replace(run, table="refit")
@@ -278,10 +358,10 @@ class Experiments:
 
     def _table3(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         n_folds = self._n_folds(data)
-        fold = self.protocol.table3_fold if n_folds > 1 else 0
+        folds = self.protocol.table3_folds if n_folds > 1 else (0,)
         return [
             PlannedRun("table3", system.name, data, "random", fold, n_folds, seed)
-            for seed in range(self.protocol.n_draws)
+            for seed, fold in zip(range(self.protocol.n_draws), itertools.cycle(folds))
         ]
 
     def _n_seeds(self, system: SystemSpec, data: str) -> int:
@@ -297,24 +377,31 @@ def experiments() -> Experiments:
     """The packaged protocol and systems."""
     text = resources.files("reproduction").joinpath("protocol.toml").read_text("utf-8")
     values = tomllib.loads(text)
-    protocol: dict[str, Any] = values["protocol"]
-    for name in ("vectors", "grouped", "ablated"):
-        protocol[name] = tuple(protocol[name])
-    systems = {}
-    for name, table in values["systems"].items():
-        variants = tuple(table.pop("variants"))
-        entry = describe_system(name)
-        systems[name] = SystemSpec(
-            name,
-            entry.title,
-            vectors=entry.vectors,
-            trees=entry.trees,
-            variants=variants,
-            **table,
-        )
-    ablations = {}
-    for name, table in values["ablations"].items():
-        vectors = tuple(table.pop("vectors")) if "vectors" in table else None
-        network, system = table.pop("network", None), table.pop("system", "adasent")
-        ablations[name] = Ablation(name, table, network, vectors, system)
+    protocol: dict[str, Any] = _with_tuples(values["protocol"])
+    systems = {name: _system(name, table) for name, table in values["systems"].items()}
+    ablations = {name: _ablation(name, table) for name, table in values["ablations"].items()}
     return Experiments(Protocol(**protocol), systems, ablations)
+
+
+def _system(name: str, table: dict[str, Any]) -> SystemSpec:
+    entry = describe_system(table.get("of", name))
+    base = preset(table.pop("preset", "default")) | table.pop("base", {})
+    return SystemSpec(
+        name,
+        table.pop("title", entry.title),
+        vectors=entry.vectors,
+        trees=entry.trees,
+        base=base,
+        **_with_tuples(table),
+    )
+
+
+def _ablation(name: str, table: dict[str, Any]) -> Ablation:
+    """Whatever is no field of an ablation is a setting of its system."""
+    names = ("network", "vectors", "system", "training", "sets")
+    own = _with_tuples({key: table.pop(key) for key in names if key in table})
+    return Ablation(name, table, **own)
+
+
+def _with_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}

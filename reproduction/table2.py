@@ -16,10 +16,9 @@ from reproduction.results import Results
 from reproduction.sizes import Sizes, largest
 from reproduction.specs import RULES
 from reproduction.wording import (
-    BETTER,
     EMPTY,
+    MARKS,
     MISSING,
-    WORSE,
     columns,
     counted,
     interval,
@@ -33,10 +32,6 @@ from reproduction.wording import (
 _MEANS = (
     "Accuracy in percent, mean ± standard deviation over the folds; with an official test part "
     "(TREC), over seeds."
-)
-_MARKS = (
-    f"{WORSE} below AdaSent, {BETTER} above it: both McNemar's test pooled over the folds and the "
-    "paired bootstrap support the difference at the 5 % level, each comparison on its own."
 )
 
 
@@ -75,7 +70,7 @@ def short_table2(results: Results, sizes: Sizes) -> Table:
     n_missing = sum(row.count(MISSING) for row in rows)
     n = len(results.systems) * len(results.sets)
     notes = (
-        _MARKS,
+        MARKS,
         *_standing(results),
         *missing_note(n_missing, n, "cells"),
         *_origins(results, results.sets, RULES[:1]),
@@ -116,13 +111,13 @@ def _accuracy(results: Results) -> Table:
         row = [Cell(system.title)]
         for data in results.sets:
             place = Place(system.name, data, "random")
-            said = paper_accuracy(system.title, data)
+            said = paper_accuracy(system.in_paper, data)
             row += [EMPTY if said is None else Cell(f"{said:.1f}"), _cell(results, place)]
             n_missing += not results.is_complete(place)
         rows.append(tuple(row))
     notes = (
         _MEANS,
-        _MARKS,
+        MARKS,
         *missing_note(n_missing, len(results.systems) * len(results.sets), "cells"),
         *_standing(results),
         *_origins(results, results.sets, RULES[:1]),
@@ -165,7 +160,7 @@ def _fold_rules(results: Results, sets: Sequence[str]) -> Table:
     notes = (
         "grouped: texts of equal words are never on both sides of a split (TREC: the training "
         "questions that stand in the official test part are left out).",
-        _MARKS,
+        MARKS,
         *missing_note(n_missing, len(results.systems) * len(sets), "grouped cells"),
         *_origins(results, sets, RULES),
     )

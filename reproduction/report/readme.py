@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adasent.errors import ConfigError
 from reproduction.render import Table, to_markdown
+from reproduction.wording import dashed
 
 BEGIN = "<!-- table2: made by python -m reproduction report -->"
 END = "<!-- end of table2 -->"
@@ -27,4 +28,4 @@ def fill_readme(path: Path, table: Table) -> None:
             f"expected {BEGIN} and then {END} once each in {path}; put them where the table is to "
             "stand"
         )
-    path.write_text(f"{head}{BEGIN}\n{to_markdown(table)}{END}{tail}", "utf-8")
+    path.write_text(f"{head}{BEGIN}\n{to_markdown(dashed(table))}{END}{tail}", "utf-8")

@@ -1,21 +1,29 @@
-"""What the slots of the template are filled with: tables, single cells of them, a few counts."""
+"""What the slots of the template are filled with: tables, sentences, single cells, a few counts."""
 
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
+from collections import Counter
 from typing import Any
 
 from adasent.errors import DataError
+from adasent.evaluation.records import UNSAID
 from reproduction.ablation_table import dev_accuracy
 from reproduction.catalog import NAMES, Catalog
 from reproduction.cells import OURS, Place
+from reproduction.figures import FIGURES
 from reproduction.paper import paper
+from reproduction.phenomena_table import phenomena_note
 from reproduction.render import Table, to_markdown
+from reproduction.report import captions, summary
 from reproduction.report.tables import page_tables, survivors
+from reproduction.search_table import search_note
 from reproduction.sizes import size_table
 from reproduction.table2 import short_table2
-from reproduction.wording import MISSING, minus
+from reproduction.wording import MISSING, dashed, minus
+
+#: What a page can do without: it then says nothing of them, or shows a line in place of a figure.
+OPTIONAL = ("partitions", "phenomena", "search")
 
 
 def slots(catalog: Catalog) -> dict[str, Any]:
@@ -24,46 +32,50 @@ def slots(catalog: Catalog) -> dict[str, Any]:
     Raises
     ------
     DataError
-        If records are missing: sentences about them would be made up.
+        If records of the paper's systems or figures are missing: sentences about them would be
+        made up. Rows beside the paper's may be without.
     """
     shown = {name: catalog.tables(name) for name in NAMES}
-    found = [table for tables in shown.values() for table in tables]
+    beside = {row.title for row in catalog.systems if row.of is not None}
+    found = [table for name in NAMES if name not in OPTIONAL for table in shown[name]]
     found += size_table(catalog.sizes, catalog.systems)
-    found += [*page_tables(catalog), short_table2(catalog.results, catalog.sizes)]
-    incomplete = [t.name for t in found if t.n_missing or any(MISSING in row for row in t.rows)]
-    absent = [name for name, tables in shown.items() if not tables]
+    incomplete = [
+        table.name
+        for table in found
+        if any(MISSING in row for row in table.rows if row[0].text not in beside)
+    ]
+    absent = [name for name, tables in shown.items() if not tables and name not in OPTIONAL]
     if incomplete or absent or not catalog.sizes or not catalog.trees:
         raise DataError(
             f"the report is about all records, and {catalog.root} does not have those of "
             f"{', '.join([*incomplete, *absent]) or 'sizes.json or trees.json'}; look at single "
             "tables instead"
         )
+    found += [*page_tables(catalog), short_table2(catalog.results, catalog.sizes)]
     table = {one.name: one for one in found}
     whole = [one for one in found if one.name[:4] != "fig-" and one.name != "table2-short"]
-    return {_key(one.name): to_markdown(_judged(one)).rstrip("\n") for one in whole} | {
-        "mean": lookup(table["table2-short"]),
-        "regrouped": lookup(table["table2-grouped"]),
-        "tested": lookup(table["table2-tests"], "Set", "Model"),
-        "gap": lookup(table["differences"]),
-        "retrained": lookup(table["refit"]),
-        "trap": lookup(table["table1-traps"]),
-        "change": lookup(table["ablations"]),
-        "cut_down": lookup(table["ablations-others"], "Variant", "Set"),
-        "levels": lookup(table["fig-example"]),
-        "apart": lookup(table["fig-pca"], "Set", "system"),
-        "example": catalog.figure("fig-example"),
-        "paper": paper(),
-        "audit": catalog.audits,
-        "trees": {data: f"{sum(n.values()):,}" for data, n in catalog.trees.items()},
-        "models": _models(catalog),
-        "recipe": _recipe(catalog),
-        "dev_gap": {data: minus(f"{dev_gap(catalog, data):+.2f}") for data in catalog.sets},
-        "capped": {system.title: n_capped(catalog, system.name) for system in catalog.networks},
-        "runs": _devices(catalog),
-        "n_tests": sum(test is not None for test in catalog.results.tests.values()),
-        "n_marks": sum(t is not None and t.supported for t in catalog.results.tests.values()),
-        "n_survivors": len(survivors(catalog)),
-    }
+    tables = {_key(one.name): _markdown(one) for one in whole}
+    tables |= {name: "\n\n".join(map(_markdown, shown[name])) for name in OPTIONAL}
+    return (
+        tables
+        | _sentences(catalog)
+        | {
+            "retrained": lookup(table["refit"]),
+            "trap": lookup(table["table1-traps"]),
+            "paper": paper(),
+            "audit": catalog.audits,
+            "trees": {data: f"{sum(n.values()):,}" for data, n in catalog.trees.items()},
+            "models": _models(catalog),
+            "recipe": recipe(catalog),
+            "paper_recipe": recipe(catalog, "adasent-paper"),
+            "dev_gap": ", ".join(
+                minus(f"{dev_gap(catalog, data):+.2f} ({data})") for data in catalog.sets
+            ),
+            "n_tests": sum(test is not None for test in catalog.results.tests.values()),
+            "n_marks": sum(t is not None and t.supported for t in catalog.results.tests.values()),
+            "n_survivors": len(survivors(catalog)),
+        }
+    )
 
 
 def lookup(table: Table, *keys: str) -> dict[str, Any]:
@@ -91,16 +103,42 @@ def dev_gap(catalog: Catalog, data: str) -> float:
     return 100 * statistics.fmean((dev_accuracy(r) or 0.0) - r.accuracy for r in records)
 
 
-def n_capped(catalog: Catalog, system: str, data: str = "TREC") -> int:
-    """Runs of a cell of Table 2 that the cap on epochs ended and not their patience."""
-    protocol = catalog.plan.protocol
-    records = catalog.results.runs[Place(system, data, "random")].records
-    return sum(record.best_epoch >= protocol.epochs - protocol.patience for record in records)
+def recipe(catalog: Catalog, system: str = OURS) -> str:
+    """The defaults of a row of AdaSent, as its records have them; nothing without records."""
+    runs = catalog.results.runs.get(Place(system, catalog.sets[0], "random"))
+    if runs is None:
+        return ""
+    unsaid = {name: value for name, value in UNSAID.items() if name != "system"}
+    defaults = unsaid | runs.records[0].spec["defaults"]
+    return ", ".join(f"`{name}` {defaults[name]}" for name in sorted(defaults))
 
 
-def _judged(table: Table) -> Table:
-    """Without the note that judges Table 3 by more than the paper does."""
-    return replace(table, notes=tuple(n for n in table.notes if "smaller spread" not in n))
+def _sentences(catalog: Catalog) -> dict[str, Any]:
+    figures = {name: catalog.figure(name) or {} for name in FIGURES}
+    n_before, n_networks = summary.before_rounding(catalog)
+    return {
+        "in_short": summary.in_short(catalog),
+        "after_holm": summary.after_holm(catalog),
+        "grouped_folds": summary.grouped_folds(catalog),
+        "far_below": summary.far_below(catalog),
+        "ablation_words": summary.ablation_words(catalog),
+        "capped_words": summary.capped_words(catalog),
+        "machines": summary.machine_words(catalog),
+        "n_before_rounding": f"{n_before:,}",
+        "n_networks": f"{n_networks:,}",
+        "refit_words": ", ".join(f"{n:,}" for n in catalog.refits.extra_words),
+        "belief": captions.belief_caption(figures["fig-belief"]),
+        "example": captions.example_caption(figures["fig-example"]),
+        "pca": captions.pca_caption(figures["fig-pca"]),
+        "composition": captions.composition_caption(figures["fig-composition"]),
+        "phenomena_note": phenomena_note(),
+        "search_note": search_note(catalog.search) if catalog.search else "",
+        "devices": _devices(catalog),
+    }
+
+
+def _markdown(table: Table) -> str:
+    return to_markdown(dashed(table)).rstrip("\n")
 
 
 def _models(catalog: Catalog) -> dict[str, str]:
@@ -108,15 +146,10 @@ def _models(catalog: Catalog) -> dict[str, str]:
     return {model["data"]: f"{100 * model['accuracy']:.1f}" for model in figure["models"]}
 
 
-def _recipe(catalog: Catalog) -> str:
-    spec = catalog.results.runs[Place(OURS, catalog.sets[0], "random")].records[0].spec
-    return ", ".join(f"`{name}` {value}" for name, value in spec["defaults"].items())
-
-
-def _devices(catalog: Catalog) -> dict[str, str]:
-    devices = [record.device for rows in catalog.records.values() for record in rows]
-    n_cpu = devices.count("cpu")
-    return {"CPU": f"{n_cpu:,}", "H200": f"{len(devices) - n_cpu:,}"}
+def _devices(catalog: Catalog) -> str:
+    """How many runs each device made."""
+    counts = Counter(record.machine for rows in catalog.records.values() for record in rows)
+    return ", ".join(f"{n:,} on {machine}" for machine, n in counts.most_common())
 
 
 def _key(name: str) -> str:

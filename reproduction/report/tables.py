@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
+from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.significance import LEVEL
 from reproduction.catalog import STORES, Catalog
 from reproduction.cells import Place
 from reproduction.paper import paper_accuracy
 from reproduction.render import Cell, Table
+from reproduction.report.claims import claims_table
 from reproduction.specs import RULES
 from reproduction.wording import EMPTY, cells, mark, signed
 
 
 def page_tables(catalog: Catalog) -> list[Table]:
     """All of them."""
-    return [make(catalog) for make in (_differences, _settings, _cost, _survivors)]
+    makes = (claims_table, _differences, _settings, _capped, _cost, _survivors)
+    return [make(catalog) for make in makes]
 
 
 def _differences(catalog: Catalog) -> Table:
@@ -24,9 +28,11 @@ def _differences(catalog: Catalog) -> Table:
     for system in catalog.systems:
         row = [Cell(system.title)]
         for data in results.sets:
-            ours, said = results.mean(system.name, data), paper_accuracy(system.title, data)
-            # Without a record of ours there is no page: see slots().
-            row.append(EMPTY if said is None else Cell(signed(((ours or 0.0) - said) / 100)))
+            ours, said = results.mean(system.name, data), paper_accuracy(system.in_paper, data)
+            if ours is None or said is None:
+                row.append(EMPTY)
+            else:
+                row.append(Cell(signed((ours - said) / 100)))
         rows.append(tuple(row))
     head = ("Model", *results.sets)
     return Table("differences", "Ours less the paper's", head, tuple(rows))
@@ -51,9 +57,41 @@ def _settings(catalog: Catalog) -> Table:
     return Table("settings", "Settings tried in Table 2", head, tuple(rows), of_words=True)
 
 
+def _capped(catalog: Catalog) -> Table:
+    """How many runs of each cell the cap on epochs ended."""
+    protocol, rows = catalog.plan.protocol, []
+    for system in catalog.networks:
+        row = [Cell(system.title)]
+        for data in catalog.sets:
+            found = cell_records(catalog, system.name, data)
+            n = n_capped(catalog, system.name, data)
+            row.append(Cell(f"{n} of {len(found)}", bold=2 * n > len(found)) if found else EMPTY)
+        rows.append(tuple(row))
+    notes = (
+        f"Runs of Table 2, random folds, whose best epoch was among the last {protocol.patience} "
+        f"of {protocol.epochs}, so that the cap ended them and not their patience; bold where that "
+        "is more than half of them.",
+    )
+    title = f"Runs that end at the cap of {protocol.epochs} epochs"
+    return Table("capped", title, ("Model", *catalog.sets), tuple(rows), notes)
+
+
+def n_capped(catalog: Catalog, system: str, data: str) -> int:
+    """Runs of a cell of Table 2 that the cap on epochs ended and not their patience."""
+    first_late = catalog.plan.protocol.epochs - catalog.plan.protocol.patience
+    return sum(record.best_epoch >= first_late for record in cell_records(catalog, system, data))
+
+
+def cell_records(catalog: Catalog, system: str, data: str) -> Sequence[FoldRecord]:
+    """The runs of a cell of Table 2, random folds."""
+    runs = catalog.results.runs.get(Place(system, data, "random"))
+    return () if runs is None else runs.records
+
+
 def _cost(catalog: Catalog) -> Table:
     """Seconds in the records, by table and device."""
-    titles = dict(zip(STORES, ("Table 2", "Table 3", "Ablations", "Trained again"), strict=True))
+    names = ("Table 2", "Table 2, further folds", "Table 3", "Ablations", "Trained again")
+    titles = dict(zip(STORES, names, strict=True))
     spent: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
     for store in STORES:
         for record in catalog.records[store]:

@@ -47,9 +47,9 @@ def test_differences_are_paired() -> None:
     assert overview.columns == ("Variant", "MR", "CR", "CR, grouped")
     cells = [[cell.text for cell in row] for row in overview.rows]
     assert cells == [
-        ["default", "82.00", "61.00", "missing"],
-        ["deep", "missing", "missing", "62.00"],
-        ["words only", "−9.67▼", "+0.00", "missing"],
+        ["default", "82.00", "61.00", "–"],
+        ["deep", "–", "–", "62.00"],
+        ["words only", "−9.67▼", "+0.00", "–"],
     ]
     row = [cell.text for cell in details.rows[1]]
     assert row[:5] == ["MR", "words only", "3", "73.33", "72.33"]

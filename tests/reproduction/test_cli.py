@@ -73,9 +73,9 @@ def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> No
         assert {f"{name}.{suffix}" for suffix in ("txt", "md", "tex", "html")} <= files
     assert {"fig-example.svg", "fig-example.png", "fig-example.txt"} <= files
     assert "fig-pca\tnot computed yet" in result.stdout
-    # 5 sets, 60 cells (the one there has its folds), 36 grouped cells, 30 cells.
-    assert "130 cells have no or not all records" in result.stderr
-    assert len(NAMES) == 9
+    # 5 sets, 65 cells (the one there has its folds), 39 grouped cells, 35 cells.
+    assert "143 cells have no or not all records" in result.stderr
+    assert len(NAMES) == 12
 
 
 def test_a_figure_in_words(run: Run, results: Path) -> None:

@@ -191,8 +191,9 @@ def test_classes_that_stand_apart() -> None:
     unseen = np.arange(40, 60)
     panel = pca_panel("MR", "cBoW", features, list(labels), unseen)
     assert panel["separated"] == 1.0
-    assert (panel["n"], panel["n_unseen"], len(panel["points"])) == (100, 20, 100)
-    assert sorted(panel["codes"]) == [0] * 50 + [1] * 50
+    assert (panel["n"], panel["n_unseen"], len(panel["points"])) == (100, 20, 20)
+    assert panel["drawn"] == "unseen"
+    assert set(panel["codes"]) == {0, 1}
     # Texts that were seen have no say in it: a model may have learned them by heart.
     features[unseen] = features[unseen[::-1]]
     assert pca_panel("MR", "cBoW", features, list(labels), unseen)["separated"] == 0.0
@@ -201,8 +202,10 @@ def test_classes_that_stand_apart() -> None:
 def test_only_some_points_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "_MAX_POINTS", 7)
     features = np.random.default_rng(0).normal(size=(20, 3))
-    panel = pca_panel("MR", "cBoW", features, ["a", "b"] * 10, np.arange(4))
+    panel = pca_panel("MR", "cBoW", features, ["a", "b"] * 10, np.arange(8))
     assert (panel["n"], len(panel["points"]), len(panel["codes"])) == (20, 7, 7)
+    panel = pca_panel("MR", "cBoW", features, ["a", "b"] * 10, np.arange(4))
+    assert len(panel["points"]) == 4  # only texts that the model was not trained on
 
 
 def test_figures_say_whose_models_they_are_of(models: Models) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 from adasent.estimators import registry
 from adasent.evaluation.jobs import train_group
+from adasent.training.config import suited_to
 from adasent.vectors.words import WordVectors, write_vectors
 from experiment_cases import EarlyRule, toy_corpus
 from reproduction.jobs import Jobs
-from reproduction.specs import Experiments, PlannedRun, SystemSpec
+from reproduction.specs import Ablation, Experiments, PlannedRun, SystemSpec
 
 pytestmark = pytest.mark.usefixtures("toy_registry")
 
@@ -123,3 +124,43 @@ def test_vectors_are_read_once_and_pinned(
     assert reads == [str(path)]
     assert (estimator.epochs, estimator.patience, estimator.dropout) == (20, 5, 0.1)
     assert estimator.extra_words == one.spec["extra_words"] == 7
+
+
+def test_another_division_into_folds(jobs: Jobs) -> None:
+    one, two = jobs.job(planned()), jobs.job(replace(planned(), fold_seed=1))
+    assert one.test.tolist() != two.test.tolist()
+    assert (one.spec["fold_seed"], two.spec["fold_seed"]) == (0, 1)
+    assert one.key != two.key
+
+
+def test_what_a_row_or_an_ablation_gives(plan: Experiments, monkeypatch: Any) -> None:
+    paper = SystemSpec("old", "Old", True, variants=({},), of="adasent", base={"dropout": 0.0})
+    ours, brnn = (
+        SystemSpec(name, name, vectors=True, variants=({},)) for name in ("adasent", "brnn")
+    )
+    ablations = {
+        "vectors": Ablation("vectors", vectors=("narrow",)),
+        "trained": Ablation("trained", system="brnn", training="adasent"),
+        "plain": Ablation("plain"),
+    }
+    protocol = replace(plan.protocol, vectors=("wide",))
+    systems = {row.name: row for row in (paper, ours, brnn)}
+    jobs = Jobs(Experiments(protocol, systems, ablations), read=toy_corpus)
+    monkeypatch.setattr(jobs, "_width", {"wide": 556, "narrow": 50}.__getitem__)
+
+    def given(table: str, system: str) -> dict[str, Any]:
+        return jobs.given(PlannedRun(table, system, "MR", "random", 0, 5, 0))
+
+    assert given("table2", "old") == {"dropout": 0.0}
+    assert given("table2", "adasent") == given("ablations", "plain") == {}
+    assert given("ablations", "vectors") == suited_to(556)  # not those of 50 dimensions
+    ours_training = registry.defaults("adasent")
+    trained = given("ablations", "trained")
+    assert {"optimizer", "penalty", "word_dropout"} <= trained.keys()
+    assert all(value == ours_training[name] for name, value in trained.items())
+    assert not trained.keys() & {"epochs", "patience", "hidden_size"}
+    monkeypatch.setattr(jobs, "_described", lambda name: {"name": name, "sha256": "0"})
+    job = jobs.job(PlannedRun("ablations", "vectors", "MR", "random", 0, 5, 0))
+    assert job.spec["defaults"]["learning_rate"] == suited_to(556)["learning_rate"]
+    job = jobs.job(PlannedRun("table2", "old", "MR", "random", 0, 5, 0))
+    assert job.spec["defaults"]["dropout"] == 0.0

@@ -117,37 +117,46 @@ def test_a_stack_without_room_is_run_in_halves(jobs: Jobs, monkeypatch: pytest.M
 
 
 def test_ablations_are_run_like_systems(jobs: Jobs) -> None:
-    names = ["default", "words-only", "mean-pooling", "vectors-glove-100d"]
-    runs = jobs.plan.runs("ablations", systems=names)
+    names = ["default", "root-only", "mean-pooling", "vectors-glove-100d"]
+    runs = jobs.plan.runs("ablations", ["CR"], names)
     found = dict(zip(runs, together(jobs, runs), strict=True))
     assert len(found) == 3 * len(names)
-    default, words, mean, vectors = (found[run] for run in runs if run.fold == 1)
-    assert words.spec["network"] == "words only"
+    default, root, mean, vectors = (found[run] for run in runs if run.fold == 1)
+    assert root.spec["network"] == "root only"
     assert mean.spec["settings"] == [{"pooling": "mean"}]
     assert vectors.spec["vectors"] == [{"name": "glove-100d", "sha256": "0"}]
     assert len({record.key for record in found.values()}) == len(runs)
-    single = alone(jobs, next(run for run in runs if found[run] is words))
-    assert single.predicted == words.predicted
+    single = alone(jobs, next(run for run in runs if found[run] is root))
+    assert single.predicted == root.predicted
     assert default.spec["defaults"]["level_norm"] is True
 
 
+SMALL = {"hidden_size": 6, "vector_size": 5, "epochs": 2, "classifier_size": 4}
+
+
+@pytest.mark.parametrize("gate_groups", [1, 3])
 @pytest.mark.parametrize("name", ABLATIONS)
-def test_ablations_train_and_predict(name: str) -> None:
+def test_ablations_train_and_predict(name: str, gate_groups: int) -> None:
     corpus = toy_corpus("CR")
-    clf = make_ablation(name, hidden_size=6, vector_size=5, epochs=2, classifier_size=4)
+    clf = make_ablation(name, **SMALL, gate_groups=gate_groups, level_loss=0.3, max_height=2)
     clf.fit(corpus.texts, corpus.labels)
     probabilities = clf.predict_proba(corpus.texts[:5])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
-def test_words_only_ignores_their_order() -> None:
+def test_the_root_is_the_only_level_that_counts() -> None:
     corpus = toy_corpus("CR")
-    settings = {"hidden_size": 6, "vector_size": 5, "epochs": 2, "classifier_size": 4}
-    text = corpus.texts[0]
-    turned = " ".join(reversed(text.split()))
-    found = {}
-    for name in ("words only", "no level gate"):
-        clf = make_ablation(name, **settings).fit(corpus.texts, corpus.labels)
-        found[name] = clf.predict_proba([text, turned])
-    np.testing.assert_allclose(found["words only"][0], found["words only"][1], atol=1e-6)
-    assert np.abs(found["no level gate"][0] - found["no level gate"][1]).max() > 1e-6
+    clf = make_ablation("root only", **SMALL).fit(corpus.texts, corpus.labels)
+    ids, lengths = torch.tensor([[2, 3, 4], [2, 0, 0]]), torch.tensor([3, 1])
+    with torch.no_grad():
+        output = clf.model_(ids, lengths)
+    assert output.log_beliefs.exp().tolist() == [[0, 0, 1], [1, 0, 0]]
+    torch.testing.assert_close(output.log_probs[0], output.level_log_probs[0, 2])
+
+
+def test_gates_that_stay_as_they_start() -> None:
+    corpus = toy_corpus("CR")
+    clf = make_ablation("fixed local gates", **SMALL, gate_groups=3, copy_bias=2.0)
+    weights = clf.fit(corpus.texts, corpus.labels).model_.composition.weights()
+    assert weights.gate_bias.tolist() == [1.0] * 6 + [0.0] * 3
+    assert not weights.gate_left.any()

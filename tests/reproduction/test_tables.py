@@ -122,7 +122,8 @@ def test_table3() -> None:
     assert texts(table, 0) == ["cBoW", "71.86 ± 2.00", "80.00 ± 10.00"]
     assert texts(table, 1) == ["AdaSent", "83.61 ± 1.60", "82.00 ± 2.65"]
     assert [row[2].bold for row in table.rows] == [False, True]
-    assert table.notes[-1].endswith("than each rival on 1 of 1 sets.")
+    assert "is higher on: cBoW 1 of 1 sets" in table.notes[-1]
+    assert table.notes[1].endswith("cBoW and AdaSent: fold 1.")
     (table,) = table3(variance(runs("adasent", 80, 81), 3), rows, ["CR"])
     assert (texts(table, 0)[2], texts(table, 1)[2]) == ("missing", "2 of 3 runs")
     assert table.n_missing == 2
@@ -191,6 +192,27 @@ def test_runs_of_table3_are_not_mixed_with_those_made_otherwise() -> None:
     new = [run(seed, 80, vectors="new", settings=[seed]) for seed in range(2)]
     assert variance([*old, *new], 3).scores == {("cbow", "CR"): [0.8, 0.8]}
     assert variance([*old, *new], 3).summary("cbow", "CR") is None
+
+
+def test_runs_of_table3_on_several_folds() -> None:
+    def runs(system: str, on: list[int], *counts: int, **spec: Any) -> list[FoldRecord]:
+        return [
+            made_up(system, "CR", right(n), table="table3", seed=i, fold=fold, **spec)
+            for i, (fold, n) in enumerate(zip(on, counts, strict=True))
+        ]
+
+    old = runs("cbow", [0, 0, 0], 70, 80, 90)
+    ours = runs("adasent", [0, 1, 2], 80, 81, 85, folds=[0, 1, 2])
+    rows = [system for system in SYSTEMS if system.table3]
+    found = variance([*old, *ours], 3)
+    assert found.folds == {("cbow", "CR"): (0, 0, 0), ("adasent", "CR"): (0, 1, 2)}
+    assert found.lead("cbow", "CR") is None  # not on the same folds
+    (table,) = table3(found, rows, ["CR"])
+    assert table.notes[1].endswith("cBoW: fold 1; AdaSent: folds 1, 2 and 3.")
+    assert not any("criterion" in note for note in table.notes)
+    new = runs("cbow", [0, 1, 2], 70, 71, 72, folds=[0, 1, 2])
+    assert variance([*old, *new], 3).scores["cbow", "CR"] == [0.7, 0.71, 0.72]
+    assert variance([*old, *new, *ours], 3).lead("cbow", "CR") == pytest.approx(0.11)
 
 
 @pytest.mark.parametrize("form", FORMS)
