@@ -1,0 +1,130 @@
+"""Runs a search on dev parts: trains settings on training parts, keeps the dev curve of each.
+
+    python -m reproduction.search_runs FILE.toml [--sets MR CR] [--folds 0 1 2 3]
+
+The file names a ``base`` and lists ``settings``; each is trained on the given folds (of an official
+split: with as many seeds), and a line a training is added to ``results/search/FILE.jsonl``, as
+:mod:`reproduction.search` reads it. Trainings that the file has are left out. No test part is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from adasent.errors import AdaSentError
+from adasent.estimators.neural import NeuralClassifier
+from adasent.training.loop import default_device, train
+from adasent.version import __version__
+from reproduction.jobs import Jobs
+from reproduction.paper import paper_sets
+from reproduction.specs import PlannedRun
+
+#: Networks trained as one on CUDA.
+STACK = 60
+
+Setting = dict[str, Any]
+
+
+def run_search(
+    jobs: Jobs, base: str, settings: Sequence[Setting], data: str, folds: Iterable[int], path: Path
+) -> Iterator[dict[str, Any]]:
+    """Train what the file does not have yet; add its lines and give them."""
+    known = _known(path)
+    trials: list[tuple[dict[str, Any], NeuralClassifier, Any]] = []
+    for fold in folds:
+        planned = _planned(jobs, base, data, fold)
+        job = jobs.job(planned)
+        assert job.dev is not None
+        head = {"data": data, "fold": planned.fold, "seed": planned.seed, "base": base}
+        encoded = None
+        for setting in settings:
+            row = head | {"settings": setting}
+            if _key(row) in known:
+                continue
+            estimator = job.estimator(setting)
+            encoded = encoded or estimator.encode(*job.part(job.train), validation=job.part(job.dev))
+            row |= {"n_dev": len(job.dev), "data_sha256": job.corpus.sha256}
+            trials.append((row, estimator, encoded))
+    device = default_device()
+    size = STACK if device.type == "cuda" else 1
+    kinds: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
+    for row, estimator, encoded in trials:
+        run = estimator._build(encoded)
+        kinds.setdefault(run.kind, []).append((row, run))
+    for members in kinds.values():
+        for start in range(0, len(members), size):
+            part = members[start : start + size]
+            try:
+                histories = train([run for _, run in part], device=device)
+            except AdaSentError as error:  # diverged: of no use, and no reason to stop
+                print(error, part[0][0]["settings"], file=sys.stderr)
+                continue
+            for (row, _), history in zip(part, histories, strict=True):
+                row |= {
+                    "valid_accuracy": [round(x, 5) for x in history.column("valid_accuracy")],
+                    "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+                    "versions": _versions(),
+                }
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+                yield row
+
+
+def _planned(jobs: Jobs, base: str, data: str, fold: int) -> PlannedRun:
+    """A run of the base: on a fold, or on a dev part of its own of an official training part."""
+    n_folds = len(jobs.folds(data, "random"))
+    if n_folds == 1:
+        return PlannedRun("table2", base, data, "random", 0, 1, seed=fold, fold_seed=fold)
+    return PlannedRun("table2", base, data, "random", fold, n_folds, seed=fold)
+
+
+def _key(row: dict[str, Any]) -> str:
+    names = ("data", "fold", "seed", "base", "settings")
+    return json.dumps([row[name] for name in names], sort_keys=True)
+
+
+def _known(path: Path) -> set[str]:
+    if not path.exists():
+        return set()
+    return {_key(json.loads(line)) for line in path.read_text("utf-8").splitlines()}
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "adasent": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def main(jobs: Jobs | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--sets", nargs="+", default=paper_sets())
+    parser.add_argument("--folds", type=int, nargs="+", default=[0, 2, 4, 6])
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    wanted = tomllib.loads(options.file.read_text("utf-8"))
+    path = options.results / "search" / f"{options.file.stem}.jsonl"
+    for data in options.sets:
+        for row in run_search(
+            jobs or Jobs(), wanted["base"], wanted["settings"], data, options.folds, path
+        ):
+            best = max(row["valid_accuracy"])
+            print(data, row["fold"], row["seed"], row["settings"], f"{best:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
