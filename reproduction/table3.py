@@ -65,9 +65,7 @@ def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) 
     ]
 
 
-def _best(
-    found: Variance, summaries: Mapping[tuple[str, str], Summary], data: str
-) -> float | None:
+def _best(found: Variance, summaries: Mapping[tuple[str, str], Summary], data: str) -> float | None:
     """The highest mean on a set; None if the systems were tested on different folds."""
     cells = [place for place in summaries if place[1] == data]
     if len({found.folds.get(place) for place in cells}) != 1:
