@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from adasent.evaluation.summary import Summary
 from reproduction.cells import OURS, Variance
 from reproduction.origins import origin_mark, origin_notes
 from reproduction.paper import paper_variance
@@ -21,10 +22,7 @@ def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) 
         for data in sets
         if (summary := found.summary(system.name, data)) is not None
     }
-    best = {
-        data: max((one.mean for (_, where), one in summaries.items() if where == data), default=0.0)
-        for data in sets
-    }
+    best = {data: _best(found, summaries, data) for data in sets}
     rows, n_missing = [], 0
     for system in systems:
         row = [Cell(system.title)]
@@ -65,6 +63,14 @@ def table3(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) 
             n_missing,
         )
     ]
+
+
+def _best(found: Variance, summaries: Mapping[tuple[str, str], Summary], data: str) -> float | None:
+    """The highest mean on a set; None if the systems were tested on different folds."""
+    cells = [place for place in summaries if place[1] == data]
+    if len({found.folds.get(place) for place in cells}) != 1:
+        return None
+    return max(summaries[place].mean for place in cells)
 
 
 def _folds(found: Variance, systems: Sequence[SystemSpec], sets: Sequence[str]) -> list[str]:

@@ -209,6 +209,7 @@ def test_runs_of_table3_on_several_folds() -> None:
     assert found.lead("cbow", "CR") is None  # not on the same folds
     (table,) = table3(found, rows, ["CR"])
     assert table.notes[1].endswith("cBoW: fold 1; AdaSent: folds 1, 2 and 3.")
+    assert not any(cell.bold for row in table.rows for cell in row)
     assert not any("criterion" in note for note in table.notes)
     new = runs("cbow", [0, 1, 2], 70, 71, 72, folds=[0, 1, 2])
     assert variance([*old, *new], 3).scores["cbow", "CR"] == [0.7, 0.71, 0.72]

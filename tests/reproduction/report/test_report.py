@@ -218,6 +218,14 @@ def test_the_script_recomputes_table_3(catalog: Catalog, script: Path) -> None:
             assert [mean, sd] == numbers(rows[system.title][2 * i + 2].text), (system, data)
 
 
+def test_the_script_recomputes_further_folds(catalog: Catalog, script: Path) -> None:
+    for path in sorted((catalog.root / "partitions").glob("*/CR-*.jsonl")):
+        found = catalog.partitions.means(path.parent.name, "CR")
+        assert found is not None, path
+        seed = int(path.stem.rsplit("-", 1)[1])
+        assert recompute(script, path)["dev and test"][1] == pytest.approx(found[seed], abs=0.0051)
+
+
 def test_the_script_recomputes_the_ablations(catalog: Catalog, script: Path) -> None:
     (table,) = [t for t in catalog.tables("ablations") if t.name == "ablations-runs"]
     rows = [[cell.text for cell in row] for row in table.rows if row[0].text in ("CR", "TREC")]
