@@ -48,8 +48,8 @@ class AdaSentClassifier(NeuralClassifier):
     hidden_size, pooling, activation, gate_groups, max_height, local_gate, level_gate, \
 level_norm, classifier_size, gate_size, copy_bias, level_loss
         The network; see :class:`adasent.systems.config.AdaSentConfig`.
-    optimizer, learning_rate, penalty, clip_norm, word_dropout, vector_dropout, dropout, \
-fine_tune, epochs, batch_size, patience
+    optimizer, learning_rate, table_rate, average, penalty, clip_norm, word_dropout, vector_dropout, \
+dropout, fine_tune, epochs, batch_size, patience
         Training; see :class:`adasent.training.config.TrainingConfig`. A learning rate or vector
         dropout of None is chosen by the dimensions of the word vectors
         (:func:`adasent.training.config.suited_to`).

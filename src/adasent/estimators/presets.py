@@ -36,7 +36,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gate_groups": 1,
         "max_height": None,
         # Not in the paper: any dropout, a gate that starts out copying, a norm of the levels, a
-        # loss on each of them.
+        # loss on each of them, a mean of the weights, other steps for the word table.
+        "average": 0.0,
+        "table_rate": 1.0,
         "word_dropout": 0.0,
         "vector_dropout": 0.0,
         "dropout": 0.0,

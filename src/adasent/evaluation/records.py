@@ -35,6 +35,8 @@ UNSAID = {
     "gate_groups": 1,
     "max_height": None,
     "level_loss": 0.0,
+    "average": 0.0,
+    "table_rate": 1.0,
 }
 
 
