@@ -30,7 +30,7 @@ from reproduction.paper import paper_sets
 from reproduction.specs import PlannedRun
 
 #: Networks trained as one on CUDA.
-STACK = 60
+STACK = 40
 
 Setting = dict[str, Any]
 

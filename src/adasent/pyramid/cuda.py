@@ -24,6 +24,8 @@ from adasent.pyramid.weights import ACTIVATIONS, POOLINGS, PyramidWeights
 
 #: Positions that one program walks along; texts of more words are cut into so many.
 SEGMENT = 128
+#: Numbers in the gradient at the products of a stack that are held at a time, if a level has less.
+MOST_NUMBERS = 2**28
 
 _empty = torch.empty  # a name of our own: the tests poison what it returns
 
@@ -93,7 +95,7 @@ class _Tape:
     starts: list[int]  # of each level, and the number of rows
     units: Tensor  # (K, rows, D)
     kept: Tensor  # (K, rows of the levels above the first, D), see ``_slope``
-    gates: Tensor  # likewise (K, ..., 3 N)
+    gates: Tensor  # likewise (K, ..., 2 N), of the left and the right child
     pooled: Tensor  # (K, B, L, D)
     ties: Tensor  # (K, B, L, D), units that share a maximum
 
@@ -157,7 +159,7 @@ def _climb(
     tape.units = _empty(n_models, n_rows, size, **to)
     n_cells = tape.starts[-1] - counts[0] if how.keep else 0
     tape.kept = _empty(n_models, n_cells, size, **to)
-    tape.gates = _empty(n_models, n_cells, 3 * tile.n, **to)
+    tape.gates = _empty(n_models, n_cells, 2 * tile.n, **to)
     bias, turned = bias.contiguous(), matrices.transpose(1, 2)
     product = _empty(n_models * counts[0] * width if n_levels > 1 else 0, **to)
     below = words.contiguous()
@@ -209,26 +211,40 @@ def _descend(d_levels: Tensor, matrices: Tensor, how: _How, tape: _Tape) -> tupl
     d_levels = d_levels.contiguous()
     most = -(-tape.n_words // SEGMENT)
     d_bias = torch.zeros(n_models, n_sentences * most, size + 2 * tile.n, **to)
-    d_product = _empty(n_models, n_multiplied, width, **to)
-    d_units = d_product
+    # The gradient at the product, of so many levels at a time as there is room for.
+    n_together = max(tape.starts[1], MOST_NUMBERS // (n_models * width))
+    d_product = _empty(n_models, min(n_together, n_multiplied), width, **to)
+    d_matrices = torch.zeros_like(matrices)
+    d_units, end = d_product, n_multiplied
     for level in range(n_levels - 1, -1, -1):
         first, last = tape.starts[level], tape.starts[level + 1]
+        if level < n_levels - 1 and end - first > d_product.shape[1]:
+            _add_weights(d_matrices, d_product, tape.units[:, last:end])
+            end = last
+        lowest = max(end - d_product.shape[1], 0)  # the unit whose gradient lies first
         d_below = _empty(n_models, last - first, size, **to)
         cell = last - tape.starts[1]
         _kernels().backward_kernel[(n_models * n_sentences, -(-(tape.n_words - level) // SEGMENT))](
             tape.units[:, first:], tape.kept[:, cell:], tape.gates[:, cell:], d_units,
             tape.pooled[:, :, level], tape.ties[:, :, level], d_levels[:, :, level], tape.lengths,
-            d_below, d_product[:, first:], d_bias,
-            n_sentences, tape.n_words, level, n_rows * size, n_cells, n_multiplied * width,
+            d_below, d_product[:, first - lowest :], d_bias,
+            n_sentences, tape.n_words, level, n_rows * size, n_cells, d_product.stride(0),
             n_levels * size, most, size, tile.n,
             Q=tile.q, P=tile.p, SEGMENT=SEGMENT, TOP=level == n_levels - 1,
             RELU=how.relu, MAX=how.maximum, num_warps=tile.warps,
         )  # fmt: skip
         if level < n_levels - 1:
-            d_below.baddbmm_(d_product[:, first:last], matrices)
+            d_below.baddbmm_(d_product[:, first - lowest : last - lowest], matrices)
         d_units = d_below
-    d_matrices = torch.bmm(d_product.transpose(1, 2), tape.units[:, :n_multiplied])
+    if n_multiplied:
+        _add_weights(d_matrices, d_product, tape.units[:, :end])
     return d_units.view(n_models, n_sentences, -1, size), d_matrices, d_bias.sum(dim=1)
+
+
+def _add_weights(d_matrices: Tensor, d_product: Tensor, units: Tensor) -> None:
+    """What the last rows of the gradient at the product, those of these units, add."""
+    rows = d_product[:, d_product.shape[1] - units.shape[1] :]
+    d_matrices.baddbmm_(rows.transpose(1, 2), units)
 
 
 class _Tile:

@@ -76,7 +76,7 @@ def forward_kernel(
     below += model * below_step
     units += model * units_step
     kept += model * cells_step * D
-    gates += model * cells_step * 3 * N
+    gates += model * cells_step * 2 * N
     product += model * n_sentences * (n_units + 1) * width
     own = model * (D + 2 * N) + bias
     none = tl.zeros((Q, P), below.dtype.element_ty)
@@ -120,10 +120,9 @@ def forward_kernel(
                     tl.store(kept + (unit + j) * D + dimension, argument, mask=inside)
                 else:
                     tl.store(kept + (unit + j) * D + dimension, composed, mask=inside)
-                of_gates = gates + (unit + j) * 3 * N + group
+                of_gates = gates + (unit + j) * 2 * N + group
                 tl.store(of_gates, for_left, mask=there)
                 tl.store(of_gates + N, for_right, mask=there)
-                tl.store(of_gates + 2 * N, rest, mask=there)
         tl.store(units + (unit + j) * D + dimension, value, mask=inside)
         if MAX:
             above = (value > best) | (value != value)
@@ -170,7 +169,7 @@ def backward_kernel(
     width = 2 * D + 4 * N
     below += model * units_step
     kept += model * cells_step * D
-    gates += model * cells_step * 3 * N
+    gates += model * cells_step * 2 * N
     d_units += model * n_sentences * (n_units - 1) * D
     d_below += model * n_sentences * n_units * D
     d_product += model * product_step
@@ -209,10 +208,10 @@ def backward_kernel(
             right = tl.load(below + (unit + j + 1) * D + dimension, mask=known, other=0.0)
             gradient = tl.load(d_units + (cell + j) * D + dimension, mask=known, other=0.0)
             stored = tl.load(kept + (cell + j) * D + dimension, mask=known, other=0.0)
-            of_gates = gates + (cell + j) * 3 * N + group
+            of_gates = gates + (cell + j) * 2 * N + group
             to_left = tl.load(of_gates, mask=shared, other=0.0)
             to_right = tl.load(of_gates + N, mask=shared, other=0.0)
-            rest = tl.load(of_gates + 2 * N, mask=shared, other=0.0)
+            rest = 1.0 - to_left - to_right
             composed = stored
             if RELU:
                 composed = _activate(stored, RELU)

@@ -319,7 +319,7 @@ class Stack:
 
 
 def _round_width(width: int) -> int:
-    unit = 2 if width <= 32 else 4 if width <= 64 else 32
+    unit = 2 if width <= 32 else 4 if width <= 64 else 16
     return -(-width // unit) * unit
 
 
