@@ -84,6 +84,7 @@ class NeuralClassifier(TextClassifier):
     learning_rate: float | None = None
     table_rate: float = 1.0
     average: float = 0.0
+    consistency: float = 0.0
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1

@@ -178,9 +178,8 @@ def _climb(
         _kernels().forward_kernel[(n_models * n_sentences, n_segments)](
             below, product, bias, tape.lengths, units, tape.kept[:, cell:], tape.gates[:, cell:],
             parts, ties, n_sentences, n_words, level,
-            below.stride(0) if level else n_words * n_sentences * size, n_rows * size, n_cells,
-            step, size, tile.n,
-            Q=tile.q, P=tile.p, SEGMENT=SEGMENT, CUT=n_segments > 1, FIRST=level == 0,
+            n_rows if level else counts[0], n_rows, n_cells, step,
+            D=size, N=tile.n, Q=tile.q, P=tile.p, SEGMENT=SEGMENT, CUT=n_segments > 1, FIRST=level == 0,
             RELU=how.relu, MAX=how.maximum, KEEP=how.keep, num_warps=tile.warps,
         )  # fmt: skip
         if n_segments > 1:
@@ -228,9 +227,9 @@ def _descend(d_levels: Tensor, matrices: Tensor, how: _How, tape: _Tape) -> tupl
             tape.units[:, first:], tape.kept[:, cell:], tape.gates[:, cell:], d_units,
             tape.pooled[:, :, level], tape.ties[:, :, level], d_levels[:, :, level], tape.lengths,
             d_below, d_product[:, first - lowest :], d_bias,
-            n_sentences, tape.n_words, level, n_rows * size, n_cells, d_product.stride(0),
-            n_levels * size, most, size, tile.n,
-            Q=tile.q, P=tile.p, SEGMENT=SEGMENT, TOP=level == n_levels - 1,
+            n_sentences, tape.n_words, level, n_rows, n_cells, d_product.shape[1],
+            n_levels * size, most,
+            D=size, N=tile.n, Q=tile.q, P=tile.p, SEGMENT=SEGMENT, TOP=level == n_levels - 1,
             RELU=how.relu, MAX=how.maximum, num_warps=tile.warps,
         )  # fmt: skip
         if level < n_levels - 1:

@@ -24,7 +24,7 @@ CAP = tl.constexpr(RELU_CAP)
 
 
 @triton.jit
-def _tile(D, N, Q: tl.constexpr, P: tl.constexpr):
+def _tile(D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr):
     """Dimensions (Q, P) and whether they exist, groups (1, P) and whether they exist."""
     group = tl.arange(0, P)[None, :]
     dimension = tl.arange(0, Q)[:, None] * N + group
@@ -50,8 +50,8 @@ def _slope(kept, RELU: tl.constexpr):
 @triton.jit(do_not_specialize=["n_words", "level"])
 def forward_kernel(
     below, product, bias, lengths, units, kept, gates, pooled, ties,
-    n_sentences, n_words, level, below_step, units_step, cells_step, pooled_step, D, N,
-    Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, CUT: tl.constexpr,
+    n_sentences, n_words, level, below_rows, unit_rows, cell_rows, pooled_step,
+    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, CUT: tl.constexpr,
     FIRST: tl.constexpr, RELU: tl.constexpr, MAX: tl.constexpr, KEEP: tl.constexpr,
 ):  # fmt: skip
     """Level ``level``, counted from 0, of all sentences, and its maximum or mean.
@@ -73,10 +73,10 @@ def forward_kernel(
     else:
         child = unit + sentence % n_sentences
     width = 2 * D + 4 * N
-    below += model * below_step
-    units += model * units_step
-    kept += model * cells_step * D
-    gates += model * cells_step * 2 * N
+    below += model * below_rows * D
+    units += model * unit_rows * D
+    kept += model * cell_rows * D
+    gates += model * cell_rows * (2 * N)
     product += model * n_sentences * (n_units + 1) * width
     own = model * (D + 2 * N) + bias
     none = tl.zeros((Q, P), below.dtype.element_ty)
@@ -120,7 +120,7 @@ def forward_kernel(
                     tl.store(kept + (unit + j) * D + dimension, argument, mask=inside)
                 else:
                     tl.store(kept + (unit + j) * D + dimension, composed, mask=inside)
-                of_gates = gates + (unit + j) * 2 * N + group
+                of_gates = gates + (unit + j) * (2 * N) + group
                 tl.store(of_gates, for_left, mask=there)
                 tl.store(of_gates + N, for_right, mask=there)
         tl.store(units + (unit + j) * D + dimension, value, mask=inside)
@@ -147,8 +147,8 @@ def forward_kernel(
 @triton.jit(do_not_specialize=["n_words", "level"])
 def backward_kernel(
     below, kept, gates, d_units, pooled, ties, d_pooled, lengths, d_below, d_product, d_bias,
-    n_sentences, n_words, level, units_step, cells_step, product_step, pooled_step, n_segments, D, N,
-    Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, TOP: tl.constexpr,
+    n_sentences, n_words, level, unit_rows, cell_rows, product_rows, pooled_step, n_segments,
+    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, TOP: tl.constexpr,
     RELU: tl.constexpr, MAX: tl.constexpr,
 ):  # fmt: skip
     """From the gradient at the units of a level to that at the product below it.
@@ -167,12 +167,12 @@ def backward_kernel(
     unit = sentence % n_sentences * n_units
     cell = unit - sentence % n_sentences
     width = 2 * D + 4 * N
-    below += model * units_step
-    kept += model * cells_step * D
-    gates += model * cells_step * 2 * N
+    below += model * unit_rows * D
+    kept += model * cell_rows * D
+    gates += model * cell_rows * (2 * N)
     d_units += model * n_sentences * (n_units - 1) * D
     d_below += model * n_sentences * n_units * D
-    d_product += model * product_step
+    d_product += model * product_rows * width
     none = tl.zeros((Q, P), below.dtype.element_ty)
     nothing = tl.zeros((1, P), below.dtype.element_ty)
     place = sentence * pooled_step + dimension
@@ -208,7 +208,7 @@ def backward_kernel(
             right = tl.load(below + (unit + j + 1) * D + dimension, mask=known, other=0.0)
             gradient = tl.load(d_units + (cell + j) * D + dimension, mask=known, other=0.0)
             stored = tl.load(kept + (cell + j) * D + dimension, mask=known, other=0.0)
-            of_gates = gates + (cell + j) * 2 * N + group
+            of_gates = gates + (cell + j) * (2 * N) + group
             to_left = tl.load(of_gates, mask=shared, other=0.0)
             to_right = tl.load(of_gates + N, mask=shared, other=0.0)
             rest = 1.0 - to_left - to_right
