@@ -27,11 +27,11 @@ if __name__ == "__main__":  # Python then looks in the folder of the script, not
     sys.path[:1] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests")]
 
 import torch  # noqa: E402
+from adasent.pyramid.fused import Options, Tiling, choose_tiling, pyramid_fused  # noqa: E402
 from torch import Tensor  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from adasent.pyramid import fused  # noqa: E402
-from adasent.pyramid.fused import Options, Tiling, choose_tiling, pyramid_fused  # noqa: E402
 from adasent.pyramid.packed import pyramid_packed  # noqa: E402
 from adasent.pyramid.weights import PyramidWeights  # noqa: E402
 from benchmarks.device import about  # noqa: E402

@@ -23,7 +23,7 @@ from adasent.estimators import registry
 from adasent.evaluation.crossval import make_folds
 from adasent.evaluation.jobs import Job
 from adasent.text.tokenize import get_tokenizer
-from adasent.training.config import TrainingConfig, suited_to
+from adasent.training.config import TrainingConfig
 from adasent.vectors.words import WordVectors, read_vectors
 from reproduction.cells import OURS
 from reproduction.specs import Experiments, PlannedRun, experiments
@@ -91,7 +91,7 @@ class Jobs:
         described: list[dict[str, str]] = []
         if system.vectors:
             described = [self._described(name) for name in plan.vectors(run)]
-            suited = suited_to(self.vector_size(run))
+            suited = registry.find(system.registered).suited_to(self.vector_size(run))
             defaults |= {k: v for k, v in suited.items() if defaults.get(k) is None}
         defaults |= self.given(run)
         return Job(
@@ -137,7 +137,8 @@ class Jobs:
             given |= {k: v for k, v in theirs if k in _TRAINING and v is not None}
         if row.name == OURS and plan.vectors(run) != plan.protocol.vectors:
             # Compared with the default: with other vectors nothing else may change.
-            suited = suited_to(sum(map(self._width, plan.protocol.vectors)))
+            width = sum(map(self._width, plan.protocol.vectors))
+            suited = registry.find(row.registered).suited_to(width)
             ours = self._defaults(row.registered)
             given |= {k: v for k, v in suited.items() if ours.get(k) is None}
         return given | row.base

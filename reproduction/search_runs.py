@@ -52,7 +52,9 @@ def run_search(
             if _key(row) in known:
                 continue
             estimator = job.estimator(setting)
-            encoded = encoded or estimator.encode(*job.part(job.train), validation=job.part(job.dev))
+            encoded = encoded or estimator.encode(
+                *job.part(job.train), validation=job.part(job.dev)
+            )
             row |= {"n_dev": len(job.dev), "data_sha256": job.corpus.sha256}
             trials.append((row, estimator, encoded))
     device = default_device()

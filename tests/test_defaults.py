@@ -11,6 +11,17 @@ from adasent import AdaSentClassifier
 from adasent.systems.config import AdaSentConfig
 from adasent.training.config import TrainingConfig, suited_to
 
+#: What the estimator does by default and a config does not: older models, which do not say it, had
+#: none of it.
+RECIPE = {
+    "gate_groups": None,
+    "level_loss": 0.3,
+    "table_rate": 0.3,
+    "average": 1.0,
+    "penalty": 1e-3,
+    "word_dropout": 0.0,
+}
+
 
 @pytest.mark.parametrize("config", [AdaSentConfig, TrainingConfig])
 def test_estimator_has_the_defaults_of_the_config(
@@ -22,6 +33,7 @@ def test_estimator_has_the_defaults_of_the_config(
         f.name: f.default for f in fields(config) if f.default is not MISSING and f.name in keywords
     }
     assert len(expected) > 5
+    expected |= {name: value for name, value in RECIPE.items() if name in expected}
     # These follow from the word vectors when they are not given.
     expected |= {name: None for name in suited_to(0) if name in expected}
     assert {name: keywords[name].default for name in expected} == expected
@@ -31,9 +43,9 @@ def test_estimator_has_the_defaults_of_the_config(
     ("size", "given", "expected"),
     [
         (50, {}, (1e-3, 0.3)),
-        (200, {}, (5e-4, 0.5)),
-        (200, {"learning_rate": 0.01}, (0.01, 0.5)),
-        (200, {"vector_dropout": 0.0}, (5e-4, 0.0)),
+        (200, {}, (1e-3, 0.6)),
+        (200, {"learning_rate": 0.01}, (0.01, 0.6)),
+        (200, {"vector_dropout": 0.0}, (1e-3, 0.0)),
     ],
 )
 def test_rate_and_dropout_follow_from_the_vectors(

@@ -84,7 +84,6 @@ class NeuralClassifier(TextClassifier):
     learning_rate: float | None = None
     table_rate: float = 1.0
     average: float = 0.0
-    consistency: float = 0.0
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
@@ -230,6 +229,11 @@ class NeuralClassifier(TextClassifier):
             count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
         )
 
+    @staticmethod
+    def suited_to(vector_size: int) -> dict[str, float]:
+        """Settings that follow from the dimensions of the word vectors where none are given."""
+        return suited_to(vector_size)
+
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
@@ -316,7 +320,7 @@ class NeuralClassifier(TextClassifier):
         """The network's config, of its settings and the sizes of the data; the table it takes."""
         settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
         table = self.network_type.widen(table, settings)
-        return self.config_type(vector_size=table.shape[1], **sizes, **settings), table
+        return self.config_type(**{"vector_size": table.shape[1], **settings, **sizes}), table
 
     def _parse(
         self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
@@ -331,7 +335,7 @@ class NeuralClassifier(TextClassifier):
         check_range("min_count", self.min_count, 1, whole=True)
         check_range("max_words", self.max_words, 1, whole=True)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
-        for name, value in suited_to(vector_size).items():
+        for name, value in self.suited_to(vector_size).items():
             if settings[name] is None:
                 settings[name] = value
         return TrainingConfig(**settings)

@@ -38,7 +38,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         # Not in the paper: any dropout, a gate that starts out copying, a norm of the levels, a
         # loss on each of them, a mean of the weights, other steps for the word table.
         "average": 0.0,
-        "consistency": 0.0,
         "table_rate": 1.0,
         "word_dropout": 0.0,
         "vector_dropout": 0.0,

@@ -22,7 +22,6 @@ from adasent.evaluation.runner import run_jobs
 from adasent.evaluation.store import RecordStore
 from adasent.text.encoder import tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
-from adasent.training.config import suited_to
 from adasent.vectors.words import read_vectors
 
 RULES = ("random", "grouped", "official")
@@ -167,7 +166,7 @@ def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str,
         spec["vectors"] = [{"name": n, "sha256": _digest(path)} for n, path in vectors.items()]
         size = sum(read_vectors(path, limit=1).dim for path in vectors.values())
         # The values that are used, not that they were left open.
-        for name, value in suited_to(size or estimator.vector_size).items():
+        for name, value in estimator.suited_to(size or estimator.vector_size).items():
             if spec[name] is None:
                 spec[name] = value
     elif vectors:

@@ -36,7 +36,6 @@ UNSAID = {
     "max_height": None,
     "level_loss": 0.0,
     "average": 0.0,
-    "consistency": 0.0,
     "table_rate": 1.0,
 }
 

@@ -87,12 +87,16 @@ def forward_kernel(
         shift = tl.load(own + dimension, mask=inside, other=0.0)
         shift_left = tl.load(own + D + group, mask=there, other=0.0)
         shift_right = tl.load(own + D + N + group, mask=there, other=0.0)
-    left = tl.load(below + (child + start) * D + dimension, mask=inside & (start < n_reached), other=0.0)
+    left = tl.load(
+        below + (child + start) * D + dimension, mask=inside & (start < n_reached), other=0.0
+    )
     for j in range(start, min(stop, n_reached)):
         if FIRST:
             value = left
             left = tl.load(
-                below + (child + j + 1) * D + dimension, mask=inside & (j + 1 < n_reached), other=0.0
+                below + (child + j + 1) * D + dimension,
+                mask=inside & (j + 1 < n_reached),
+                other=0.0,
             )
         else:
             right = tl.load(below + (child + j + 1) * D + dimension, mask=inside, other=0.0)
@@ -101,9 +105,13 @@ def forward_kernel(
             argument = tl.load(of_left + dimension, mask=inside, other=0.0)
             argument += tl.load(of_right + D + dimension, mask=inside, other=0.0) + shift
             for_left = tl.load(of_left + 2 * D + group, mask=there, other=0.0)
-            for_left += tl.load(of_right + 2 * D + 2 * N + group, mask=there, other=0.0) + shift_left
+            for_left += (
+                tl.load(of_right + 2 * D + 2 * N + group, mask=there, other=0.0) + shift_left
+            )
             for_right = tl.load(of_left + 2 * D + N + group, mask=there, other=0.0)
-            for_right += tl.load(of_right + 2 * D + 3 * N + group, mask=there, other=0.0) + shift_right
+            for_right += (
+                tl.load(of_right + 2 * D + 3 * N + group, mask=there, other=0.0) + shift_right
+            )
             highest = tl.maximum(tl.maximum(for_left, for_right), 0.0)
             for_left = tl.exp(for_left - highest)
             for_right = tl.exp(for_right - highest)
@@ -191,7 +199,9 @@ def backward_kernel(
     sum_left = nothing
     sum_right = nothing
     first = max(start - 1, 0)
-    left = tl.load(below + (unit + first) * D + dimension, mask=inside & (first < n_reached), other=0.0)
+    left = tl.load(
+        below + (unit + first) * D + dimension, mask=inside & (first < n_reached), other=0.0
+    )
     for j in range(first, stop):
         mine = j >= start
         if MAX:

@@ -35,9 +35,6 @@ class TrainingConfig(JsonConfig):
     average
         Epochs that the running mean of the weights goes back, which is what is validated and kept;
         0 keeps the weights themselves.
-    consistency
-        Weight of the divergence between two passes over the same texts with different dropout; 0
-        makes one pass.
     penalty
         lambda, on the squared Frobenius norms of W_L and W_R.
     clip_norm
@@ -62,7 +59,6 @@ class TrainingConfig(JsonConfig):
     learning_rate: float = 1e-3
     table_rate: float = 1.0
     average: float = 0.0
-    consistency: float = 0.0
     penalty: float = 1e-4
     clip_norm: float = 5.0
     word_dropout: float = 0.1
@@ -78,7 +74,6 @@ class TrainingConfig(JsonConfig):
         check_range("learning_rate", self.learning_rate, 1e-8, 100)
         check_range("table_rate", self.table_rate, 0, 1000)
         check_range("average", self.average, 0, 1000)
-        check_range("consistency", self.consistency, 0, 1000)
         check_range("penalty", self.penalty, 0)
         check_range("clip_norm", self.clip_norm, 1e-8)
         check_range("word_dropout", self.word_dropout, 0, 0.95)

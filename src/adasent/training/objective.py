@@ -24,7 +24,6 @@ class Objective(nn.Module):
         n_rows: Tensor,
         penalty: Tensor,
         key: Tensor,
-        consistency: Tensor | None = None,
         vector_rate: Tensor | None = None,
         hidden_rate: Tensor | None = None,
         **trees: Tensor,
@@ -35,19 +34,8 @@ class Objective(nn.Module):
         """
         noise = Noise(key, vector_rate, hidden_rate)
         output = self.system.classify(vectors, lengths, noise, **trees)
-        each = self.system.loss(output, targets)
-        if consistency is not None:
-            # A second look at the same texts, with another dropout: both should say the same.
-            other = self.system.classify(vectors, lengths, noise._replace(key=key ^ 1), **trees)
-            apart = _divergence(output.log_probs, other.log_probs)
-            each = (each + self.system.loss(other, targets)) / 2 + consistency * apart
-        loss = (each * weights).sum() / n_rows.clamp(min=1)
+        loss = (self.system.loss(output, targets) * weights).sum() / n_rows.clamp(min=1)
         return loss, loss + penalty * self.system.penalty()
-
-
-def _divergence(one: Tensor, other: Tensor) -> Tensor:
-    """(B,) mean of the two Kullback-Leibler divergences between log probabilities (B, C)."""
-    return ((one.exp() - other.exp()) * (one - other)).sum(dim=1) / 2
 
 
 class Score(nn.Module):

@@ -31,8 +31,7 @@ class Run:
         network = self.model.config.to_dict()
         settings = [(k, v) for k, v in network.items() if k not in ("n_trained", "n_fixed")]
         dtype = next(self.model.parameters()).dtype
-        config = self.config
-        training = config.optimizer, config.fine_tune, config.consistency > 0, self.validation is None
+        training = self.config.optimizer, self.config.fine_tune, self.validation is None
         return type(self.model), *settings, dtype, *training
 
 

@@ -155,7 +155,7 @@ class Stack:
         """Losses (K,) and the gradients of dense weights (K, P) and word vectors (K, B, T, d)."""
         vectors = self._vectors(batch.ids, self.table).requires_grad_(self.fine_tune)
         inputs = (vectors, batch.lengths, batch.targets, batch.weights, n_rows, self._penalty)
-        named = {"key": keys, **self._rates, **self._consistency, **batch.trees}
+        named = {"key": keys, **self._rates, **batch.trees}
         losses, totals = self._apply(self._objective, self.weights, inputs, named)
         leaves = [self.weights, vectors] if self.fine_tune else [self.weights]
         gradients = torch.autograd.grad(totals.sum(), leaves)
@@ -280,7 +280,9 @@ class Stack:
         index = torch.tensor(models, device=self.device)
         self.weights = self.weights.detach().index_select(0, index).requires_grad_()
         self.table = self.table.index_select(0, index)
-        states = [self.optimizer.state] if self.mean is None else [self.optimizer.state, self.mean.state]
+        states = (
+            [self.optimizer.state] if self.mean is None else [self.optimizer.state, self.mean.state]
+        )
         for state in states:
             for name, tensor in state.items():
                 state[name] = tensor.index_select(0, index.to(tensor.device))
@@ -294,10 +296,6 @@ class Stack:
         """What follows from the runs in the stack: their settings, and room for their sums."""
         self._penalty = self._setting("penalty").to(self.weights.dtype)
         self._clip_norm = self._setting("clip_norm")
-        self._consistency: dict[str, Tensor] = {}
-        if any(run.config.consistency for run in self.runs):
-            weight = self._setting("consistency").to(self.weights.dtype)
-            self._consistency = {"consistency": weight}
         # What no model uses is left out, and so is its cost.
         self._word_rate = self._rate("word_dropout")
         rates = {"vector_rate": self._rate("vector_dropout"), "hidden_rate": self._rate("dropout")}
