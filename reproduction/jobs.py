@@ -26,6 +26,9 @@ from adasent.training.config import suited_to
 from adasent.vectors.words import WordVectors, read_vectors
 from reproduction.specs import Experiments, PlannedRun, experiments
 
+#: Every text of the five sets is read whole.
+WHOLE = {"max_words": 2000}
+
 
 def make_estimator(system: str, network: str | None, **settings: Any) -> Any:
     """An estimator of a system, not fitted.
@@ -82,7 +85,7 @@ class Jobs:
         plan = self.plan
         train, dev, test = self._parts(run.data, run.rule, run.fold)
         system = plan.row(run)
-        defaults = dict(self._defaults(system.name))
+        defaults = self._defaults(system.name) | WHOLE
         described: list[dict[str, str]] = []
         if system.vectors:
             described = [self._described(name) for name in plan.vectors(run)]
@@ -108,7 +111,7 @@ class Jobs:
     def _estimator(self, run: PlannedRun, **settings: Any) -> Any:
         """The system of a run, with what all its settings have in common."""
         plan, protocol, system = self.plan, self.plan.protocol, self.plan.row(run)
-        common: dict[str, Any] = {"tokenizer": protocol.tokenizer}
+        common: dict[str, Any] = WHOLE | {"tokenizer": protocol.tokenizer}
         if system.vectors:
             common |= {"epochs": protocol.epochs, "patience": protocol.patience}
             if protocol.extra_words is not None:

@@ -123,7 +123,10 @@ def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[
 
 
 #: Of settings whose default is None.
-_KINDS: dict[str, type] = {"n_jobs": int, "learning_rate": float, "vector_dropout": float}
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("n_jobs", "max_words", "max_height"), int),
+    **dict.fromkeys(("learning_rate", "vector_dropout"), float),
+}
 
 
 def _typed(key: str, value: str, default: Any) -> Any:

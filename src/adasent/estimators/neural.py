@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from adasent.checks import check_flag, check_integer, check_range
+from adasent.checks import check_flag, check_integer, check_optional, check_range
 from adasent.data import held_out
 from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
@@ -35,8 +35,9 @@ from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
 from adasent.text.batch import length_buckets, pad
-from adasent.text.encoder import TextEncoder, check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.cutting import cut_of
+from adasent.text.encoder import TextEncoder, check_texts, cut, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
@@ -79,7 +80,7 @@ class NeuralClassifier(TextClassifier):
     extra_words: int = 30_000
     tokenizer: str | Tokenizer = "words"
     min_count: int = 1
-    max_words: int = 2000
+    max_words: int | None = None
     optimizer: str = "adam"
     learning_rate: float | None = None
     penalty: float = 1e-4
@@ -185,7 +186,9 @@ class NeuralClassifier(TextClassifier):
         weights = (weights / weights.mean()).astype(np.float32)
         seed = seed_from(self.random_state, 2**63 - 1)
         tokenizer = get_tokenizer(self.tokenizer)
-        tokens = tokenise(texts, tokenizer, self.max_words)
+        whole = [run_tokenizer(tokenizer, text) for text in texts]
+        cutting = cut_of(whole, self.max_words, self._height)
+        tokens = cut(whole, cutting.max_words)
         if validation is None:
             kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
         else:
@@ -208,7 +211,7 @@ class NeuralClassifier(TextClassifier):
         held_tokens = [tokens[i] for i in held]
         if validation is not None:
             held_texts, held_labels = check_examples(*validation)
-            held_tokens = tokenise(held_texts, tokenizer, self.max_words)
+            held_tokens = tokenise(held_texts, tokenizer, cutting.max_words)
             held_examples = Examples(
                 [vocabulary.encode(row) for row in held_tokens],
                 one_hot[positions_in(held_labels, classes)],
@@ -221,15 +224,18 @@ class NeuralClassifier(TextClassifier):
             held_examples,
             first_table(sources, vocabulary, self.vector_size, seed),
             classes,
-            TextEncoder(tokenizer, vocabulary, self.max_words),
+            TextEncoder(tokenizer, vocabulary, cutting.max_words),
             seed,
             len(texts),
             count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
+            cutting,
         )
 
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
+        if self.max_words is None:
+            others -= {"max_height"}  # texts are cut by what they cost
         return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
     def _build(self, encoded: Encoded) -> Run:
@@ -262,6 +268,7 @@ class NeuralClassifier(TextClassifier):
             "n_texts": encoded.n_texts,
             "n_validation": len(run.validation) if run.validation else 0,
             "unseen": encoded.unseen and encoded.unseen._asdict(),
+            "cut": encoded.cut._asdict(),
             "seed": run.seed,
             "settings": run.config.to_dict(),
             "history": history.to_dict(),
@@ -321,12 +328,18 @@ class NeuralClassifier(TextClassifier):
         """Trees of the texts, for a network that composes along them."""
         return None
 
+    @property
+    def _height(self) -> int | None:
+        """Levels of a pyramid at most, of the one network that has such a setting."""
+        return getattr(self, "max_height", None)
+
     def _training_config(self, vector_size: int) -> TrainingConfig:
         check_range("validation_fraction", self.validation_fraction, 0, 0.9)
         check_range("extra_words", self.extra_words, 0, whole=True)
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
-        check_range("max_words", self.max_words, 1, whole=True)
+        check_optional("max_words", self.max_words, 1)
+        check_optional("max_height", self._height, 1)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
         for name, value in suited_to(vector_size).items():
             if settings[name] is None:
@@ -346,7 +359,7 @@ class NeuralClassifier(TextClassifier):
         lengths = np.array([len(row) for row in ids], dtype=np.int64)
         probabilities = np.empty((len(texts), len(self.classes_)))
         with _threads(self.n_jobs):
-            for rows in length_buckets(lengths, _PREDICTION_BATCH):
+            for rows in length_buckets(lengths, _PREDICTION_BATCH, height=self._height):
                 batch = pad([ids[i] for i in rows])
                 trees = {}
                 if heights is not None:
