@@ -225,12 +225,12 @@ def length_table(rows: Sequence[Row]) -> str:
     lengths = sorted({row.longest for row in own if row.unit == "s" and row.longest})
     found = {(row.provider, row.unit, row.longest): row for row in own}
     body = []
-    for name in dict.fromkeys(row.provider for row in own if row.unit == "s"):
+    for name in dict.fromkeys(one.provider for one in own if one.unit == "s"):
         slope = found[name, "exponent", None]
         times = [number(1e3 * found[name, "s", n].median) for n in lengths]
         met = "yes" if slope.median <= WANTED else "no"
         body.append([f"{name}, ms", *times, spread(slope), met])
-    for name in dict.fromkeys(row.provider for row in own if row.unit == "MB"):
+    for name in dict.fromkeys(one.provider for one in own if one.unit == "MB"):
         peaks = [found.get((name, "MB", n)) for n in lengths]
         body.append([f"{name}, MB", *(number(p.median) if p else "" for p in peaks), "", ""])
     heads = [f"{n} words" for n in lengths]

@@ -78,8 +78,8 @@ def _say_cut(clf: Any) -> None:
     if cut.n_texts:
         n_texts, lost = clf.training_["n_texts"], cut.n_lost / cut.n_words
         say(
-            f"long texts          {cut.n_texts:,} of {n_texts:,} cut after {cut.max_words:,} words, "
-            f"{lost:.1%} of all words not read; --set max_words=N cuts after N"
+            f"long texts          {cut.n_texts:,} of {n_texts:,} cut after {cut.max_words:,} "
+            f"words, {lost:.1%} of all words not read; --set max_words=N cuts after N"
         )
     if cut.longest > SHORT and cut.share > MOST:
         say(

@@ -49,8 +49,8 @@ def length_buckets(
     """Partition rows into batches of similar length: index arrays, in order of length.
 
     A batch has at most ``batch_size`` rows and ``max_cells`` cells, of pyramids of at most
-    ``height`` levels; a single longer row makes a batch of its own. Rows of equal length keep their order: who shuffles them first meets other
-    neighbours.
+    ``height`` levels; a single longer row makes a batch of its own. Rows of equal length keep their
+    order: who shuffles them first meets other neighbours.
     """
     order = np.argsort(lengths, kind="stable")
     batches: list[np.ndarray] = []
