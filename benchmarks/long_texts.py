@@ -46,6 +46,7 @@ from benchmarks.workloads import Split, network  # noqa: E402
 CSV = ROOT / "benchmarks" / "results" / "long_texts.csv"
 PAGE = ROOT / "docs" / "training.md"
 SHORTEST, LONGEST = 200, 2000  # words of a review
+LONG_BATCH = 10  # reviews are few and long: more, smaller steps
 WANTED = 1.1  # exponent of time in length, at most
 ABOVE = 4  # lengths from so many heights on count for it: T x height less a half height squared
 WORK = ("training step", "prediction", "explanation", "explanation as JSON")
@@ -56,7 +57,7 @@ class Sizes(NamedTuple):
 
     n_train: int = 1500
     n_test: int = 2000
-    epochs: int = 5
+    epochs: int = 10
     heights: tuple[int, ...] = (1, 5, 8, 12, 20)
     cuts: tuple[int, ...] = (100, 200, 400)  # of texts that are read with a height of 8
     lengths: tuple[int, ...] = (50, 100, 200, 400, 800, 1600)
@@ -65,7 +66,7 @@ class Sizes(NamedTuple):
     repeats: int = 7
 
 
-QUICK = Sizes(60, 40, 1, (1, 5), (100,), (50, 100, 200), (8,), 800, 2)
+QUICK = Sizes(60, 40, 1, (1, 8), (100,), (50, 100, 200), (8,), 800, 2)
 
 
 # -- trainings ---------------------------------------------------------------------------------
@@ -94,7 +95,8 @@ def train_one(settings: dict[str, Any], sizes: Sizes) -> dict[str, float]:
     data = reviews(sizes)
     system = settings.pop("system", "adasent")
     if system == "adasent":
-        settings |= {"vectors": "wiki-50d", "extra_words": 0, "epochs": sizes.epochs}
+        fixed = {"vectors": "wiki-50d", "extra_words": 0, "epochs": sizes.epochs}
+        settings = fixed | {"batch_size": LONG_BATCH, "pooling": "mean"} | settings
     warnings.simplefilter("ignore")  # of texts that are cut
     clf = make(system, **settings)
     make(system, **settings | ({"epochs": 1} if system == "adasent" else {})).fit(
@@ -126,13 +128,14 @@ def trainings(sizes: Sizes, quick: bool) -> Iterator[Result]:
         given[f"height {height}"] = {"max_height": height, "max_words": LONGEST}
     for cut in sizes.cuts:
         given[f"height 8, {cut} words read"] = {"max_height": 8, "max_words": cut}
+    given["height 8, pooled by maximum"] = given["height 8"] | {"pooling": "max"}
     given["no height, 100 words read"] = {"max_words": 100}
     for name, settings in given.items():
         command = [sys.executable, __file__, "--one", json.dumps(settings), *["--quick"] * quick]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"training {name} failed:\n{done.stderr}")
-        shape = Shape(BATCH, settings.get("max_words", LONGEST), HIDDEN, "IMDB")
+        shape = Shape(LONG_BATCH, settings.get("max_words", LONGEST), HIDDEN, "IMDB")
         for unit, value in json.loads(done.stdout.splitlines()[-1]).items():
             yield Result(name, unit, [value], shape)
 
