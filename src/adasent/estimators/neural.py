@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from adasent.checks import check_flag, check_integer, check_optional, check_range
+from adasent.checks import check_flag, check_optional, check_range
 from adasent.data import held_out
 from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
@@ -187,7 +187,9 @@ class NeuralClassifier(TextClassifier):
         seed = seed_from(self.random_state, 2**63 - 1)
         tokenizer = get_tokenizer(self.tokenizer)
         whole = [run_tokenizer(tokenizer, text) for text in texts]
-        cutting = cut_of(whole, self.max_words, self._height)
+        height = getattr(self, "max_height", None)  # of the one network that has such a setting
+        check_optional("max_height", height, 1)
+        cutting = cut_of(whole, self.max_words, height)
         tokens = cut(whole, cutting.max_words)
         if validation is None:
             kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
@@ -234,8 +236,7 @@ class NeuralClassifier(TextClassifier):
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
-        if self.max_words is None:
-            others -= {"max_height"}  # texts are cut by what they cost
+        others.discard("max_height")  # texts are cut by what they cost
         return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
     def _build(self, encoded: Encoded) -> Run:
@@ -328,18 +329,12 @@ class NeuralClassifier(TextClassifier):
         """Trees of the texts, for a network that composes along them."""
         return None
 
-    @property
-    def _height(self) -> int | None:
-        """Levels of a pyramid at most, of the one network that has such a setting."""
-        return getattr(self, "max_height", None)
-
     def _training_config(self, vector_size: int) -> TrainingConfig:
         check_range("validation_fraction", self.validation_fraction, 0, 0.9)
         check_range("extra_words", self.extra_words, 0, whole=True)
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
         check_optional("max_words", self.max_words, 1)
-        check_optional("max_height", self._height, 1)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
         for name, value in suited_to(vector_size).items():
             if settings[name] is None:
@@ -359,7 +354,7 @@ class NeuralClassifier(TextClassifier):
         lengths = np.array([len(row) for row in ids], dtype=np.int64)
         probabilities = np.empty((len(texts), len(self.classes_)))
         with _threads(self.n_jobs):
-            for rows in length_buckets(lengths, _PREDICTION_BATCH, height=self._height):
+            for rows in length_buckets(lengths, _PREDICTION_BATCH):
                 batch = pad([ids[i] for i in rows])
                 trees = {}
                 if heights is not None:
@@ -419,10 +414,8 @@ def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) 
 
 def _n_threads(n_jobs: int | None) -> int:
     """How many threads to use."""
-    if n_jobs is None:
-        return 1
-    check_range("n_jobs", n_jobs, 1, whole=True)
-    return n_jobs
+    check_optional("n_jobs", n_jobs, 1)
+    return n_jobs or 1
 
 
 @contextmanager
@@ -453,10 +446,4 @@ def _read_training(training: dict[str, Any]) -> tuple[dict[str, Any], History]:
     known = {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
     config = TrainingConfig(**known)
     check_flag("fine_tune", config.fine_tune)
-    rows, best = history["epochs"], history["best_epoch"]
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ConfigError("expected history.epochs to be a list of objects")
-    if best is not None:
-        check_integer("history.best_epoch", best, 0, len(rows) - 1)
-    check_flag("history.interrupted", history["interrupted"])
     return config.to_dict(), History.from_dict(history)
