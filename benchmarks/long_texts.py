@@ -12,6 +12,7 @@ none of them. Seconds of trainings are processor time of a process of its own, o
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
@@ -190,7 +191,9 @@ def against_length(sizes: Sizes) -> Iterator[Result]:
                 str(n): lambda given=given, what=what: given.run(what)
                 for n, given in of_length.items()
             }
+            gc.disable()  # as timeit does
             seconds = take_turns(contenders, sizes.repeats)
+            gc.enable()
             name = f"{what}, height {height}"
             for n, given in of_length.items():
                 each = seconds[str(n)] / given.count(what)
