@@ -44,7 +44,7 @@ def pyramid_cpu(
     size = n_texts if n_texts * longest <= _LARGE_BATCH else max(1, _PART // longest)
     parts = [
         _PyramidOnCpu.apply(*part, *inputs[1:], how, _Tape())  # type: ignore[no-untyped-call]
-        for part in zip(lengths.split(size), words.split(size), strict=True)
+        for part in zip(torch.split(lengths, size), torch.split(words, size), strict=True)
     ]
     levels: Tensor = torch.cat(parts) if len(parts) > 1 else parts[0]
     return levels
