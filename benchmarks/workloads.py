@@ -55,9 +55,11 @@ def shape(lengths: np.ndarray, hidden: int, kind: str, batch: int | None = None)
     return Shape(batch, int(lengths.max()), hidden, kind, int(n_cells(lengths).sum()))
 
 
-def network(hidden: int, *, n_words: int = 2) -> AdaSent:
+def network(hidden: int, *, n_words: int = 2, height: int | None = None) -> AdaSent:
     """A fresh network with random vectors for its words; equal sizes give equal networks."""
-    config = AdaSentConfig(n_trained=n_words, n_classes=2, vector_size=50, hidden_size=hidden)
+    config = AdaSentConfig(
+        n_trained=n_words, n_classes=2, vector_size=50, hidden_size=hidden, max_height=height
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = AdaSent(config)

@@ -45,7 +45,9 @@ class AdaSentClassifier(NeuralClassifier):
     min_count
         Training words rarer than this are unknown words.
     max_words
-        Longer texts are cut there, with a warning. Cost grows with the square of the length.
+        Longer texts are cut there, with a warning. None: 2,000, or less where the longest
+        twentieth of the training texts would take more than half of the work
+        (:func:`adasent.text.cutting.cut_length`).
     hidden_size, pooling, activation, gate_groups, max_height, local_gate, level_gate, \
 level_norm, classifier_size, gate_size, copy_bias, level_loss
         The network; see :class:`adasent.systems.config.AdaSentConfig`. ``gate_groups`` of None is a

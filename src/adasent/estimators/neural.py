@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from adasent.checks import check_flag, check_integer, check_range
+from adasent.checks import check_flag, check_optional, check_range
 from adasent.data import held_out
 from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
@@ -35,8 +35,9 @@ from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
 from adasent.text.batch import length_buckets, pad
-from adasent.text.encoder import TextEncoder, check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.cutting import cut_of
+from adasent.text.encoder import TextEncoder, check_texts, cut, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
@@ -79,7 +80,7 @@ class NeuralClassifier(TextClassifier):
     extra_words: int = 30_000
     tokenizer: str | Tokenizer = "words"
     min_count: int = 1
-    max_words: int = 2000
+    max_words: int | None = None
     optimizer: str = "adam"
     learning_rate: float | None = None
     table_rate: float = 1.0
@@ -187,7 +188,11 @@ class NeuralClassifier(TextClassifier):
         weights = (weights / weights.mean()).astype(np.float32)
         seed = seed_from(self.random_state, 2**63 - 1)
         tokenizer = get_tokenizer(self.tokenizer)
-        tokens = tokenise(texts, tokenizer, self.max_words)
+        whole = [run_tokenizer(tokenizer, text) for text in texts]
+        height = getattr(self, "max_height", None)  # of the one network that has such a setting
+        check_optional("max_height", height, 1)
+        cutting = cut_of(whole, self.max_words, height)
+        tokens = cut(whole, cutting.max_words)
         if validation is None:
             kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
         else:
@@ -210,7 +215,7 @@ class NeuralClassifier(TextClassifier):
         held_tokens = [tokens[i] for i in held]
         if validation is not None:
             held_texts, held_labels = check_examples(*validation)
-            held_tokens = tokenise(held_texts, tokenizer, self.max_words)
+            held_tokens = tokenise(held_texts, tokenizer, cutting.max_words)
             held_examples = Examples(
                 [vocabulary.encode(row) for row in held_tokens],
                 one_hot[positions_in(held_labels, classes)],
@@ -223,10 +228,11 @@ class NeuralClassifier(TextClassifier):
             held_examples,
             first_table(sources, vocabulary, self.vector_size, seed),
             classes,
-            TextEncoder(tokenizer, vocabulary, self.max_words),
+            TextEncoder(tokenizer, vocabulary, cutting.max_words),
             seed,
             len(texts),
             count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
+            cutting,
         )
 
     @staticmethod
@@ -237,6 +243,7 @@ class NeuralClassifier(TextClassifier):
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
+        others.discard("max_height")  # texts are cut by what they cost
         return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
     def _build(self, encoded: Encoded) -> Run:
@@ -269,6 +276,7 @@ class NeuralClassifier(TextClassifier):
             "n_texts": encoded.n_texts,
             "n_validation": len(run.validation) if run.validation else 0,
             "unseen": encoded.unseen and encoded.unseen._asdict(),
+            "cut": encoded.cut._asdict(),
             "seed": run.seed,
             "settings": run.config.to_dict(),
             "history": history.to_dict(),
@@ -333,7 +341,7 @@ class NeuralClassifier(TextClassifier):
         check_range("extra_words", self.extra_words, 0, whole=True)
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
-        check_range("max_words", self.max_words, 1, whole=True)
+        check_optional("max_words", self.max_words, 1)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
         for name, value in self.suited_to(vector_size).items():
             if settings[name] is None:
@@ -413,10 +421,8 @@ def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) 
 
 def _n_threads(n_jobs: int | None) -> int:
     """How many threads to use."""
-    if n_jobs is None:
-        return 1
-    check_range("n_jobs", n_jobs, 1, whole=True)
-    return n_jobs
+    check_optional("n_jobs", n_jobs, 1)
+    return n_jobs or 1
 
 
 @contextmanager
@@ -447,10 +453,4 @@ def _read_training(training: dict[str, Any]) -> tuple[dict[str, Any], History]:
     known = {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
     config = TrainingConfig(**known)
     check_flag("fine_tune", config.fine_tune)
-    rows, best = history["epochs"], history["best_epoch"]
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ConfigError("expected history.epochs to be a list of objects")
-    if best is not None:
-        check_integer("history.best_epoch", best, 0, len(rows) - 1)
-    check_flag("history.interrupted", history["interrupted"])
     return config.to_dict(), History.from_dict(history)

@@ -69,7 +69,11 @@ class TextEncoder:
 
 def tokenise(texts: Sequence[str], tokenizer: Tokenizer, max_words: int) -> list[list[str]]:
     """Tokens of each text, at most ``max_words``, with one counted warning for what was unusual."""
-    tokenised = [run_tokenizer(tokenizer, text) for text in texts]
+    return cut([run_tokenizer(tokenizer, text) for text in texts], max_words, stacklevel=4)
+
+
+def cut(tokenised: list[list[str]], max_words: int, *, stacklevel: int = 3) -> list[list[str]]:
+    """The second half of :func:`tokenise`, for tokens that are there already."""
     long = sum(len(tokens) > max_words for tokens in tokenised)
     empty = sum(not tokens for tokens in tokenised)
     notes = []
@@ -78,6 +82,6 @@ def tokenise(texts: Sequence[str], tokenizer: Tokenizer, max_words: int) -> list
     if empty:
         notes.append(f"{empty} without a word, read as one unknown word")
     if notes:
-        given = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
-        warnings.warn(f"of {given}: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
+        given = "1 text" if len(tokenised) == 1 else f"{len(tokenised)} texts"
+        warnings.warn(f"of {given}: {'; '.join(notes)}", AdaSentWarning, stacklevel=stacklevel)
     return [tokens[:max_words] for tokens in tokenised]
