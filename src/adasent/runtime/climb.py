@@ -217,6 +217,9 @@ def climb_levels(
             np.dot(below, matrix, product)
         n_rows -= counts[t - 1]
         first = firsts[t]
+        kept = gates
+        if gates is not None:
+            kept = gates[first - n_words : first - n_words + n_rows]
         build_level(
             below,
             product,
@@ -227,7 +230,7 @@ def climb_levels(
             counts[t - 1 :],
             units[first : first + n_rows],
             levels[row : row + counts[t]],
-            None if gates is None else gates[first - n_words : first - n_words + n_rows],
+            kept,
             relu,
             maximum,
             grouped,
