@@ -96,10 +96,7 @@ def _unit(p_left, p_right, bias, left, right, shares, composed, unit, pooled, ne
     """Lanes of a unit from dimension d on: composed, mixed, and pooled with those before it."""
     relu, maximum, zero, cap = flags
     c = load(p_left, d, n) + load(p_right, d, n) + load(bias, d, n)
-    if relu is None:
-        c = tanh(c)
-    else:
-        c = min(cap, max(zero, c))
+    c = tanh(c) if relu is None else min(cap, max(zero, c))
     if composed is not None:
         store(composed, d, n, c)
     h = shares[0] * load(left, d, n) + shares[1] * load(right, d, n) + shares[2] * c

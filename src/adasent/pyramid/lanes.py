@@ -25,6 +25,10 @@ WIDTH = 16
 _FAST = ("reassoc", "contract", "arcp", "nsz")
 
 
+#: A function written as code for LLVM; callers leave the first argument out.
+emitted: Any = intrinsic
+
+
 class Lanes(types.Type):
     """WIDTH numbers of a type."""
 
@@ -43,7 +47,7 @@ class _LanesModel(models.PrimitiveModel):
 # -- To and from arrays ----------------------------------------------------------------------------
 
 
-@intrinsic
+@emitted
 def at(typing_context, where, place):
     """The place of a number, counted from another place or from the first number of an array.
 
@@ -62,7 +66,7 @@ def at(typing_context, where, place):
     return types.CPointer(where.dtype)(where, types.intp), generate
 
 
-@intrinsic
+@emitted
 def load(typing_context, where, place, n):
     """The numbers from a place on; the first n of them, 0 after; None: all."""
     lanes = Lanes(where.dtype)
@@ -78,7 +82,7 @@ def load(typing_context, where, place, n):
     return lanes(where, types.intp, n), generate
 
 
-@intrinsic
+@emitted
 def number(typing_context, where, place):
     """The one number at a place."""
 
@@ -88,7 +92,7 @@ def number(typing_context, where, place):
     return where.dtype(where, types.intp), generate
 
 
-@intrinsic
+@emitted
 def store(typing_context, where, place, n, values):
     """Put lanes where the numbers from a place on are; the first n of them, None: all."""
 
@@ -138,7 +142,7 @@ def _call(builder, what, result, arguments, vector):
 # -- Arithmetic ------------------------------------------------------------------------------------
 
 
-@intrinsic
+@emitted
 def splat(typing_context, number):
     """The same number in all lanes."""
 
@@ -158,7 +162,7 @@ def _splat(builder, number):
 def _on_lanes(make: Any) -> Any:
     """Code for two lanes a and b of a type, as a function of both."""
 
-    @intrinsic
+    @emitted
     def operation(typing_context, a, b):
         def generate(context, builder, signature, arguments):
             return make(builder, *arguments)
@@ -197,7 +201,7 @@ for _function, _operation in _ARITHMETIC.items():
     _extend(_function, _operation)
 
 
-@intrinsic
+@emitted
 def _floor(typing_context, a):
     def generate(context, builder, signature, arguments):
         vector = arguments[0].type
@@ -206,7 +210,7 @@ def _floor(typing_context, a):
     return a(a), generate
 
 
-@intrinsic
+@emitted
 def _power_of_two(typing_context, k):
     """2^k for whole numbers k in single precision, by the bits of its exponent."""
 
