@@ -6,6 +6,7 @@ and of ``TrainingConfig``, beside those that say how texts are read.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ import torch
 
 from adasent.checks import check_flag, check_optional, check_range
 from adasent.data import held_out
-from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
+from adasent.errors import AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
 from adasent.estimators.encoding import (
     Encoded,
@@ -29,12 +30,12 @@ from adasent.estimators.encoding import (
     positions_in,
     read_sources,
 )
+from adasent.estimators.prediction import find_device, network_proba
 from adasent.saving.folder import TRAINING
 from adasent.saving.model import Opened, SavedModel, naming, tokenizer_of
 from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
-from adasent.text.batch import length_buckets, pad
 from adasent.text.cutting import cut_of
 from adasent.text.encoder import TextEncoder, check_texts, cut, tokenise
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
@@ -44,11 +45,9 @@ from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerp
 from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.examples import Examples
 from adasent.training.history import History
-from adasent.training.loop import default_device, train
+from adasent.training.loop import train
 from adasent.training.run import Run
 from adasent.vectors.words import frequent_words
-
-_PREDICTION_BATCH = 128
 
 
 class Size(NamedTuple):
@@ -99,6 +98,7 @@ class NeuralClassifier(TextClassifier):
     checkpoint: str | os.PathLike[str] | None = None
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
+    device: str | None = None
     verbose: int = 0
 
     # -- fitting -------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class NeuralClassifier(TextClassifier):
         """
         encoded = self.encode(X, y, sample_weight, validation)
         run = self._build(encoded)
-        device = default_device()
+        device = find_device(self.device)
         checkpoint = None
         with _threads(self.n_jobs):
             if self.checkpoint is not None:
@@ -350,45 +350,39 @@ class NeuralClassifier(TextClassifier):
 
     # -- prediction ----------------------------------------------------------------------------
 
-    @torch.no_grad()
     def predict_proba(self, X: Any) -> np.ndarray:
         """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
         self._check_fitted(f"call fit, or {type(self).__name__}.load")
         texts = check_texts(X)
         tokens = tokenise(texts, self.encoder_.tokenizer, self.encoder_.max_words)
         ids = [self.vocabulary_.encode(row) for row in tokens]
-        heights = self._parse(texts, tokens)
-        lengths = np.array([len(row) for row in ids], dtype=np.int64)
-        probabilities = np.empty((len(texts), len(self.classes_)))
         with _threads(self.n_jobs):
-            for rows in length_buckets(lengths, _PREDICTION_BATCH):
-                batch = pad([ids[i] for i in rows])
-                trees = {}
-                if heights is not None:
-                    padded = pad([heights[i] for i in rows]).ids
-                    trees = {"structure": torch.from_numpy(padded)}
-                output = self.model_(
-                    torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths), **trees
-                )
-                probabilities[rows] = output.log_probs.double().exp().numpy()
-        total = probabilities.sum(axis=1, keepdims=True)
-        if not (np.isfinite(total) & (total > 0)).all():
-            raise AdaSentError(
-                "the network overflows on these texts; its weights are far too large: "
-                "train again with a lower learning_rate"
-            )
-        probabilities /= total
-        return probabilities
+            return network_proba(self._placed(), ids, self._parse(texts, tokens))
+
+    def _placed(self) -> System:
+        """The network where ``device`` says that it predicts; a copy, kept, if that is a GPU."""
+        device = find_device(self.device or "cpu")
+        model: System = self.model_
+        if device.type == "cpu":
+            return model
+        kept = vars(self).get("_copy")
+        if kept is None or kept[0] is not model or kept[1] != device:
+            self._copy = kept = model, device, copy.deepcopy(model).to(device)
+        return kept[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_copy"}
 
 
 def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
     """``fit`` of each estimator on its encoded texts, trained as one stack where they are alike.
 
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
-    which are not complete. All are trained on the threads of the first.
+    which are not complete. All are trained on the device and the threads of the first.
     """
     runs = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
-    device = default_device()
+    device = find_device(estimators[0].device)
     kinds: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
         kinds.setdefault(run.kind, []).append(i)

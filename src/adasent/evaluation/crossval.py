@@ -164,7 +164,7 @@ class _Maker:
 
 def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
     spec = {"system": system, **estimator.get_params(deep=False)}
-    for name in ("checkpoint", "verbose", "random_state"):  # these do not describe the model
+    for name in ("checkpoint", "verbose", "random_state", "device"):  # which describe no model
         spec.pop(name, None)
     spec["tokenizer"] = tokenizer_name(estimator.tokenizer)
     if "vectors" in spec:
