@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("numba")
 
+from numba.core.errors import TypingError
+
 from adasent.pyramid.compiling import compiled
 from adasent.pyramid.lanes import WIDTH, at, load, number, splat, store
 
@@ -36,6 +38,12 @@ def test_the_first_n_numbers_are_read_and_written(dtype: Any, n: int | None) -> 
     stop = 3 + min(WIDTH if n is None else n, WIDTH)
     expected[3:stop] = 2 * np.arange(3, stop)
     np.testing.assert_array_equal(out.ravel(), expected)
+
+
+def test_numbers_that_do_not_follow_each_other_are_refused() -> None:
+    values = np.zeros((4, 20), dtype=np.float32)
+    with pytest.raises(TypingError, match="follow each other"):
+        double(values, values.T, 0, None)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

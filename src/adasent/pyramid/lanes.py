@@ -2,9 +2,9 @@
 """Sixteen numbers that compiled code works on at a time, and their tanh and exp.
 
 A loop that numba's compiler vectorises by itself does its last numbers one by one: of 100 four, of
-25 nine, and these take as long as the others together. Lanes are loaded and stored in part where a
-row ends. Bounds are not checked. Numbers are reached from pointers: an array that is handed on is
-counted by numba, which takes longer than to work on its numbers.
+25 nine. Lanes are loaded and stored in part where a row ends. Bounds are not checked. Numbers are
+reached from pointers: where an array is handed on, numba may count its users, which takes longer
+than to work on a few lanes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
 WIDTH = 16
@@ -56,6 +57,9 @@ def at(typing_context, where, place):
     """
     if isinstance(where, types.NoneType):
         return types.none(where, types.intp), lambda context, *_: context.get_dummy_value()
+
+    if isinstance(where, types.Array) and where.layout != "C":
+        raise TypingError("expected an array whose numbers follow each other")
 
     def generate(context, builder, signature, arguments):
         first = arguments[0]
