@@ -50,8 +50,8 @@ class AdaSentClassifier(NeuralClassifier):
 level_norm, classifier_size, gate_size, copy_bias, level_loss
         The network; see :class:`adasent.systems.config.AdaSentConfig`. ``gate_groups`` of None is a
         gate for each dimension.
-    optimizer, learning_rate, table_rate, average, penalty, clip_norm, word_dropout, vector_dropout, \
-dropout, fine_tune, epochs, batch_size, patience
+    optimizer, learning_rate, table_rate, average, penalty, clip_norm, word_dropout, \
+vector_dropout, dropout, fine_tune, epochs, batch_size, patience
         Training; see :class:`adasent.training.config.TrainingConfig`. A learning rate or vector
         dropout of None is chosen by the dimensions of the word vectors (:meth:`suited_to`).
     validation_fraction
