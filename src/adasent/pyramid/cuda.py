@@ -93,7 +93,7 @@ class _PyramidOnCuda(torch.autograd.Function):
         lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: How, tape: _Tape
     ) -> Tensor:
         stacked = words.dim() == 4
-        inputs = [x if stacked else x[None] for x in (lengths, words, matrices, bias)]
+        inputs: Any = [x if stacked else x[None] for x in (lengths, words, matrices, bias)]
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call] # Triton launches there
             pooled = _climb(*inputs, how, tape)
         return pooled if stacked else pooled[0]
@@ -129,7 +129,8 @@ def _climb(
 ) -> Tensor:
     """words (K, B, T, D), matrices (K, 2 D + 4 N, D), bias (K, D + 2 N) -> (K, B, L, D)."""
     n_models, n_sentences, n_words, size = words.shape
-    width, to = matrices.shape[1], {"dtype": words.dtype, "device": words.device}
+    width = matrices.shape[1]
+    to: dict[str, Any] = {"dtype": words.dtype, "device": words.device}
     tile = _Tile(size, (width - 2 * size) // 4)
     n_levels = min(n_words, how.height or n_words)
     tape.lengths, tape.n_words = lengths.contiguous(), n_words
@@ -187,7 +188,8 @@ def _pool_segments(parts: Tensor, ties: Tensor, level: int, how: How, tape: _Tap
 def _descend(d_levels: Tensor, matrices: Tensor, how: How, tape: _Tape) -> tuple[Tensor, ...]:
     """Gradients by words (K, B, T, D), matrices and bias from that at the pooled levels."""
     n_models, n_sentences, n_levels, size = d_levels.shape
-    width, to = matrices.shape[1], {"dtype": d_levels.dtype, "device": d_levels.device}
+    width = matrices.shape[1]
+    to: dict[str, Any] = {"dtype": d_levels.dtype, "device": d_levels.device}
     tile = _Tile(size, (width - 2 * size) // 4)
     n_rows, n_cells = tape.units.shape[1], tape.kept.shape[1]
     n_multiplied = tape.starts[-2]  # all units but those of the top level
