@@ -24,10 +24,10 @@ MakeConfig = Callable[..., TrainingConfig]
 
 def taken(memory: float, values: list[float]) -> list[float]:
     """The mean after each of some values of a single weight."""
-    mean = RunningMean(torch.tensor([[99.0]]).double(), None, [memory])
+    mean = RunningMean(torch.tensor([[99.0]], dtype=torch.float64), None, [memory])
     found = []
     for value in values:
-        mean.take([0], torch.tensor([[value]]).double(), torch.empty(0))
+        mean.take([0], torch.tensor([[value]], dtype=torch.float64), torch.empty(0))
         found.append(mean.state["mean_weights"].item())
     return found
 

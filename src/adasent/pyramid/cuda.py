@@ -93,9 +93,10 @@ class _PyramidOnCuda(torch.autograd.Function):
         lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: How, tape: _Tape
     ) -> Tensor:
         stacked = words.dim() == 4
-        inputs: Any = [x if stacked else x[None] for x in (lengths, words, matrices, bias)]
+        if not stacked:
+            lengths, words, matrices, bias = (x[None] for x in (lengths, words, matrices, bias))
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call] # Triton launches there
-            pooled = _climb(*inputs, how, tape)
+            pooled = _climb(lengths, words, matrices, bias, how, tape)
         return pooled if stacked else pooled[0]
 
     @staticmethod
