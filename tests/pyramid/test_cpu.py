@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_packed_sequence
 
 from adasent.pyramid import cpu
 from adasent.pyramid.compiled_backward import level_backward
 from adasent.pyramid.compiled_forward import level_forward
 from adasent.pyramid.cpu import pyramid_cpu
-from adasent.pyramid.reference import pyramid_reference
 from adasent.pyramid.weights import PyramidWeights
-from pyramid_cases import pack, random_weights, random_words
+from pyramid_cases import assert_same, outcome, random_weights, random_words, reference
 
 LENGTHS = {
     "one word": [1],
@@ -28,52 +26,6 @@ LENGTHS = {
     "long": [63],
     "long and short": [1, 31, 2],
 }
-
-
-def reference(
-    words: Tensor,
-    lengths: Tensor,
-    weights: PyramidWeights,
-    *,
-    height: int | None = None,
-    **options: str,
-) -> Tensor:
-    levels = pyramid_reference(
-        pack(words, lengths.tolist()), weights, height=height, **options
-    ).levels
-    n_levels = min(words.shape[1], height or words.shape[1])
-    return pad_packed_sequence(levels, batch_first=True, total_length=n_levels)[0]
-
-
-def outcome(
-    build: Callable[..., Tensor],
-    lengths: list[int],
-    size: int,
-    *,
-    dtype: torch.dtype = torch.float64,
-    padding: int = 2,
-    n_groups: int = 1,
-    **options: object,
-) -> list[Tensor]:
-    """Levels, and gradients of a random function of them."""
-    drawn = random_weights(size, n_groups=n_groups)[:6]
-    weights = PyramidWeights(*[w.to(dtype).requires_grad_() for w in drawn])
-    words = torch.full((len(lengths), max(lengths) + padding, size), float("nan"), dtype=dtype)
-    words[:, : max(lengths)] = random_words(lengths, size).to(dtype)
-    words.requires_grad_()
-    levels = build(words, torch.tensor(lengths), weights, **options)
-    generator = torch.Generator().manual_seed(2)
-    target = torch.randn(levels.shape, generator=generator, dtype=torch.float64).to(dtype)
-    inputs = [words, *weights[:6]]
-    found = torch.autograd.grad((levels * target).sum(), inputs, materialize_grads=True)
-    return [levels.detach(), *found]
-
-
-def assert_same(got: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
-    for one, other in zip(got, expected, strict=True):
-        assert torch.isfinite(one).all()
-        other = other.to(torch.float64)
-        assert (one - other).norm() <= tolerance * (1e-30 + other.norm())
 
 
 @pytest.mark.parametrize("part", [1, 25])

@@ -48,16 +48,18 @@ def without_clock(history: History) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("midway", [False, True])
-@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+@pytest.mark.parametrize(("optimizer", "average"), [("adam", 0.5), ("adam", 0), ("adagrad", 9)])
 def test_killed_run_resumes_to_the_same_result(
     make_model: MakeModel,
     make_config: MakeConfig,
     examples: Examples,
     tmp_path: Path,
     optimizer: str,
+    average: float,
     midway: bool,
 ) -> None:
-    config = make_config(optimizer=optimizer, epochs=4, word_dropout=0.1, dropout=0.3)
+    dropout = {"word_dropout": 0.1, "dropout": 0.3}
+    config = make_config(optimizer=optimizer, average=average, table_rate=0.3, epochs=4, **dropout)
     whole = make_model()
     expected = train_one(whole, examples, examples, config, seed=5)
 

@@ -19,21 +19,25 @@ def random(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
+@pytest.mark.parametrize("table_rate", [None, [1.0, 0.3, 4.0]])
 @pytest.mark.parametrize("name", ["adam", "adagrad"])
-def test_as_torch_does(name: str) -> None:
+def test_as_torch_does(name: str, table_rate: list[float] | None) -> None:
+    """A rate of the table is another learning rate for its rows, and for them alone."""
     weights, table = random(N_MODELS, N_WEIGHTS, seed=0), random(N_MODELS, N_WORDS, SIZE, seed=1)
     references = []
     for k in range(N_MODELS):
         dense = torch.nn.Parameter(weights[k].clone())
         rows = torch.nn.Parameter(table[k].clone())
         rate = RATES[k].item()
+        row_rate = rate * table_rate[k] if table_rate else rate
         if name == "adam":
-            pair = torch.optim.Adam([dense], lr=rate), torch.optim.SparseAdam([rows], lr=rate)
+            pair = torch.optim.Adam([dense], lr=rate), torch.optim.SparseAdam([rows], lr=row_rate)
         else:
-            pair = torch.optim.Adagrad([dense], lr=rate), torch.optim.Adagrad([rows], lr=rate)
+            pair = torch.optim.Adagrad([dense], lr=rate), torch.optim.Adagrad([rows], lr=row_rate)
         references.append((dense, rows, pair))
 
-    optimizer = OPTIMIZERS[name](weights, table, RATES.clone())
+    multiples = None if table_rate is None else torch.tensor(table_rate, dtype=torch.float64)
+    optimizer = OPTIMIZERS[name](weights, table, RATES.clone(), multiples)
     scale = torch.tensor([1.0, 0.3, 2.0], dtype=torch.float64)
     for step, active in enumerate(ACTIVE):
         gradient = random(N_MODELS, N_WEIGHTS, seed=10 + step)

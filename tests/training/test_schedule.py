@@ -56,6 +56,17 @@ def test_seed_and_epoch_decide() -> None:
     assert steps(3, 0) != steps(4, 0)
 
 
+def test_the_order_of_batches_is_of_the_epoch_and_their_texts_are_of_the_seed() -> None:
+    given = lengths(53, 0)
+    one, other = (epoch_order(given, 8, seed, 2) for seed in (3, 4))
+    assert one.steps(7).tolist() == other.steps(7).tolist()
+    assert sorted(one.steps(7).tolist()) == list(range(7))
+    assert one.steps(7).tolist() != epoch_order(given, 8, 3, 5).steps(7).tolist()
+    pairs = list(zip(one.batches, other.batches, strict=True))
+    assert any(sorted(a) != sorted(b) for a, b in pairs)
+    assert not set(one.keys.tolist()) & set(other.keys.tolist())
+
+
 def test_a_model_does_the_same_in_any_company() -> None:
     data = [lengths(53, 0), lengths(20, 1), lengths(70, 2)]
     orders = [epoch_order(of, size, 5, 1) for of, size in zip(data, (8, 8, 4), strict=True)]
@@ -67,10 +78,11 @@ def test_a_model_does_the_same_in_any_company() -> None:
     assert (unused == FILLER).all()
 
 
-def test_models_of_one_seed_take_like_lengths_at_once() -> None:
+def test_models_take_like_lengths_at_once_whatever_their_seeds() -> None:
     """Folds of one set: a step is not much wider than each model's own batch."""
     data = [lengths(400 + k, k) for k in range(5)]
-    plan = training_plan([epoch_order(of, 8, 0, 0) for of in data], data, FILLER)
+    orders = [epoch_order(of, 8, seed, 0) for seed, of in enumerate(data)]
+    plan = training_plan(orders, data, FILLER)
     padded = np.array(
         [
             width - of[rows[k, : n_rows[k]]].max()

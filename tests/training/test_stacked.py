@@ -26,10 +26,10 @@ from training_cases import CPU
 
 #: Runs that differ in everything that may differ within a stack.
 SETTINGS: list[dict[str, Any]] = [
-    {"learning_rate": 0.02, "dropout": 0.5, "batch_size": 7, "epochs": 5},
-    {"learning_rate": 0.05, "vector_dropout": 0.3, "penalty": 0.01, "epochs": 3},
+    {"learning_rate": 0.02, "dropout": 0.5, "batch_size": 7, "epochs": 5, "average": 0.5},
+    {"learning_rate": 0.05, "vector_dropout": 0.3, "penalty": 0.01, "epochs": 3, "table_rate": 0.2},
     {"word_dropout": 0.2, "clip_norm": 0.05, "batch_size": 4, "epochs": 5, "patience": 1},
-    {"learning_rate": 0.01, "epochs": 4},
+    {"learning_rate": 0.01, "epochs": 4, "average": 9, "table_rate": 3},
 ]
 
 
@@ -234,7 +234,7 @@ def test_few_shapes_where_steps_are_recorded() -> None:
     )
     steps = stack.upload(plan)
     assert steps.sizes == [50, 50, 32, 2, 1]
-    assert steps.widths == [4, 24, 64, 96, 2016]
+    assert steps.widths == [2, 22, 64, 80, 2000]
 
 
 def test_every_lookup_finds_the_same_vectors() -> None:
@@ -248,7 +248,7 @@ def test_every_lookup_finds_the_same_vectors() -> None:
     ids = torch.arange(n_words)
     expected = torch.cat([embedding.trained.detach(), embedding.fixed])
     assert torch.equal(embedding(ids), expected)
-    assert torch.equal(stack._vectors(ids[None, None])[0, 0], expected)
+    assert torch.equal(stack._vectors(ids[None, None], stack.table)[0, 0], expected)
     np.testing.assert_array_equal(table.rows(ids.numpy()), expected)
 
 

@@ -1,7 +1,7 @@
 """The pyramid of gated local compositions: from the words of a text to its pooled levels.
 
 ``reference`` is the definition; ``packed`` (portable), ``compiled_forward`` and
-``compiled_backward`` with ``cpu`` (numba) and ``fused`` (Triton) are faster twins tested against
+``compiled_backward`` with ``cpu`` (numba) and ``cuda`` (Triton) are faster twins tested against
 it; ``dispatch`` chooses among them, and ``layout`` says where things lie. Import from the modules:
 this one stays without torch, because layout and compiled passes serve prediction too.
 """

@@ -7,8 +7,7 @@ units, the compositions and the gates of all levels, which the forward pass keep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from torch import Tensor
 from adasent.pyramid.compiled_backward import level_backward, pool_backward_strip
 from adasent.pyramid.compiled_forward import level_forward, pool_strip
 from adasent.pyramid.layout import Layout
-from adasent.pyramid.weights import PyramidWeights, one_by_one
+from adasent.pyramid.weights import How, PyramidWeights, differentiable, one_by_one
 
 #: A level of fewer numbers is not worth waking a second thread for.
 _MIN_NUMBERS_FOR_THREADS = 20_000
@@ -39,7 +38,7 @@ def pyramid_cpu(
 ) -> Tensor:
     """Same contract as :func:`adasent.pyramid.dispatch.pyramid`, for the softmax gate."""
     inputs = (words, *weights.relative())
-    how = _How(activation == "relu", pooling == "max", height, _differentiable(inputs))
+    how = How.of(activation, pooling, height, inputs)
     n_texts, longest = words.shape[:2]
     size = n_texts if n_texts * longest <= _LARGE_BATCH else max(1, _PART // longest)
     parts = [
@@ -48,18 +47,6 @@ def pyramid_cpu(
     ]
     levels: Tensor = torch.cat(parts) if len(parts) > 1 else parts[0]
     return levels
-
-
-@dataclass(frozen=True)
-class _How:
-    relu: bool
-    maximum: bool
-    height: int | None
-    keep: bool  # whether a backward pass may follow
-
-
-def _differentiable(inputs: Sequence[Tensor]) -> bool:
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
 
 
 class _Level(NamedTuple):
@@ -93,7 +80,7 @@ class _PyramidOnCpu(torch.autograd.Function):
         words: Tensor,
         matrices: Tensor,
         bias: Tensor,
-        how: _How,
+        how: How,
         tape: _Tape,
     ) -> Tensor:
         n_words = lengths.numpy()
@@ -135,8 +122,7 @@ class _PyramidOnCpu(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
         """One model after the other: stacking pays on a GPU, and is only correct here."""
-        # Seen from inside of vmap, no tensor says that it needs a gradient.
-        how = replace(inputs[4], keep=_differentiable(inputs[1:4]))
+        how = replace(inputs[4], keep=differentiable(inputs[1:4]))
         inputs = (*inputs[:4], how, inputs[5])
         return one_by_one(_PyramidOnCpu, info.batch_size, in_dims, inputs, fresh={5: _Tape})
 
@@ -144,7 +130,7 @@ class _PyramidOnCpu(torch.autograd.Function):
 class _Climber:
     """Builds a level from the one below."""
 
-    def __init__(self, layout: Layout, matrices: Tensor, bias: Tensor, how: _How) -> None:
+    def __init__(self, layout: Layout, matrices: Tensor, bias: Tensor, how: How) -> None:
         self.layout, self.matrices, self.how = layout, matrices.detach(), how
         self.bias = bias.detach().numpy()
         self.product = matrices.new_empty(layout.n_words, len(matrices))
@@ -177,7 +163,7 @@ class _Climber:
 class _Descent:
     """Carries the gradient from the top level to the words."""
 
-    def __init__(self, matrices: Tensor, how: _How, tape: _Tape, d_pooled: Tensor) -> None:
+    def __init__(self, matrices: Tensor, how: How, tape: _Tape, d_pooled: Tensor) -> None:
         self.matrices, self.how, self.tape, self.d_pooled = matrices, how, tape, d_pooled
         self.d_matrices = torch.zeros_like(matrices)
         words, size = tape.words, tape.words.shape[1]

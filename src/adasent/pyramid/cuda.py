@@ -11,8 +11,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 
 from adasent.errors import ConfigError, require
-from adasent.pyramid.weights import ACTIVATIONS, POOLINGS, PyramidWeights
+from adasent.pyramid.weights import How, PyramidWeights, differentiable
 
 #: Positions that one program walks along; texts of more words are cut into so many.
 SEGMENT = 128
@@ -64,30 +63,16 @@ def pyramid_cuda(
         reason = cuda_unavailable(words, weights)
     if reason is not None:
         raise ConfigError(f"the pyramid on CUDA cannot run: {reason}; use pyramid_packed")
-    if activation not in ACTIVATIONS or pooling not in POOLINGS:
-        raise ConfigError(f"unknown activation {activation!r} or pooling {pooling!r}")
     inputs = (words, *weights.relative())
-    how = _How(activation == "relu", pooling == "max", height, _differentiable(inputs))
+    how = How.of(activation, pooling, height, inputs)
     levels: Tensor = _PyramidOnCuda.apply(lengths, *inputs, how, _Tape())  # type: ignore[no-untyped-call]
     return levels
-
-
-@dataclass(frozen=True)
-class _How:
-    relu: bool
-    maximum: bool
-    height: int | None
-    keep: bool  # whether a backward pass may follow
-
-
-def _differentiable(inputs: Sequence[Tensor]) -> bool:
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
 
 
 class _Tape:
     """What the forward pass leaves for the backward pass, of K models.
 
-    Levels follow each other: level t of all sentences of a model has the rows from ``starts[t]`` on.
+    Levels follow each other: level t of all sentences of a model has the rows from ``starts[t]``.
     """
 
     lengths: Tensor  # (K, B)
@@ -105,12 +90,13 @@ class _PyramidOnCuda(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: _How, tape: _Tape
+        lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: How, tape: _Tape
     ) -> Tensor:
         stacked = words.dim() == 4
-        inputs = [x if stacked else x[None] for x in (lengths, words, matrices, bias)]
+        if not stacked:
+            lengths, words, matrices, bias = (x[None] for x in (lengths, words, matrices, bias))
         with torch.cuda.device_of(words):  # type: ignore[no-untyped-call] # Triton launches there
-            pooled = _climb(*inputs, how, tape)
+            pooled = _climb(lengths, words, matrices, bias, how, tape)
         return pooled if stacked else pooled[0]
 
     @staticmethod
@@ -135,17 +121,17 @@ class _PyramidOnCuda(torch.autograd.Function):
             x.expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
             for x, dim in zip(tensors, in_dims, strict=False)
         ]
-        # Seen from inside of vmap, no tensor says that it needs a gradient.
-        how = replace(how, keep=_differentiable(stacked[1:]))
+        how = replace(how, keep=differentiable(stacked[1:]))
         return _PyramidOnCuda.apply(*stacked, how, _Tape()), 0  # type: ignore[no-untyped-call]
 
 
 def _climb(
-    lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: _How, tape: _Tape
+    lengths: Tensor, words: Tensor, matrices: Tensor, bias: Tensor, how: How, tape: _Tape
 ) -> Tensor:
     """words (K, B, T, D), matrices (K, 2 D + 4 N, D), bias (K, D + 2 N) -> (K, B, L, D)."""
     n_models, n_sentences, n_words, size = words.shape
-    width, to = matrices.shape[1], {"dtype": words.dtype, "device": words.device}
+    width = matrices.shape[1]
+    to: dict[str, Any] = {"dtype": words.dtype, "device": words.device}
     tile = _Tile(size, (width - 2 * size) // 4)
     n_levels = min(n_words, how.height or n_words)
     tape.lengths, tape.n_words = lengths.contiguous(), n_words
@@ -179,8 +165,8 @@ def _climb(
             below, product, bias, tape.lengths, units, tape.kept[:, cell:], tape.gates[:, cell:],
             parts, ties, n_sentences, n_words, level,
             n_rows if level else counts[0], n_rows, n_cells, step,
-            D=size, N=tile.n, Q=tile.q, P=tile.p, SEGMENT=SEGMENT, CUT=n_segments > 1, FIRST=level == 0,
-            RELU=how.relu, MAX=how.maximum, KEEP=how.keep, num_warps=tile.warps,
+            D=size, N=tile.n, Q=tile.q, P=tile.p, SEGMENT=SEGMENT, CUT=n_segments > 1,
+            FIRST=level == 0, RELU=how.relu, MAX=how.maximum, KEEP=how.keep, num_warps=tile.warps,
         )  # fmt: skip
         if n_segments > 1:
             _pool_segments(parts, ties, level, how, tape)
@@ -188,7 +174,7 @@ def _climb(
     return pooled
 
 
-def _pool_segments(parts: Tensor, ties: Tensor, level: int, how: _How, tape: _Tape) -> None:
+def _pool_segments(parts: Tensor, ties: Tensor, level: int, how: How, tape: _Tape) -> None:
     """What the segments (K, B, n, D) of a level have in all."""
     pooled = tape.pooled[:, :, level]
     if not how.maximum:
@@ -200,10 +186,11 @@ def _pool_segments(parts: Tensor, ties: Tensor, level: int, how: _How, tape: _Ta
     tape.ties[:, :, level] = torch.where(is_highest, ties, 0.0).sum(dim=2)
 
 
-def _descend(d_levels: Tensor, matrices: Tensor, how: _How, tape: _Tape) -> tuple[Tensor, ...]:
+def _descend(d_levels: Tensor, matrices: Tensor, how: How, tape: _Tape) -> tuple[Tensor, ...]:
     """Gradients by words (K, B, T, D), matrices and bias from that at the pooled levels."""
     n_models, n_sentences, n_levels, size = d_levels.shape
-    width, to = matrices.shape[1], {"dtype": d_levels.dtype, "device": d_levels.device}
+    width = matrices.shape[1]
+    to: dict[str, Any] = {"dtype": d_levels.dtype, "device": d_levels.device}
     tile = _Tile(size, (width - 2 * size) // 4)
     n_rows, n_cells = tape.units.shape[1], tape.kept.shape[1]
     n_multiplied = tape.starts[-2]  # all units but those of the top level

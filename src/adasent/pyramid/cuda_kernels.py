@@ -6,13 +6,13 @@ share (the unit between them, the gradient that comes from both parents) stays i
 does the pooled level. Every number has one writer and one order of summation: a run repeats bit for
 bit.
 
-A unit is read as a tile of Q rows and P columns, both powers of two: its dimension q N + n, which is
-of group n, lies in row q and column n. What a group shares is then a row that is broadcast, and a
-sum over a group is one down a column.
+A unit is read as a tile of Q rows and P columns, both powers of two: its dimension q N + n, which
+is of group n, lies in row q and column n. What a group shares is then a row that is broadcast, and
+a sum over a group is one down a column.
 
 A level of n units a sentence is (K, B n, D), of K models and B sentences, with a stride between the
-models; gradients are without one. A row of the product holds, of one unit, W_L h, W_R h, and what it adds as a left and as a right child to the
-scores of both copies: D, D, 2 N and 2 N numbers.
+models; gradients are without one. A row of the product holds, of one unit, W_L h, W_R h, and what
+it adds as a left and as a right child to the scores of both copies: D, D, 2 N and 2 N numbers.
 """
 
 import triton
@@ -51,8 +51,9 @@ def _slope(kept, RELU: tl.constexpr):
 def forward_kernel(
     below, product, bias, lengths, units, kept, gates, pooled, ties,
     n_sentences, n_words, level, below_rows, unit_rows, cell_rows, pooled_step,
-    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, CUT: tl.constexpr,
-    FIRST: tl.constexpr, RELU: tl.constexpr, MAX: tl.constexpr, KEEP: tl.constexpr,
+    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr,
+    CUT: tl.constexpr, FIRST: tl.constexpr, RELU: tl.constexpr, MAX: tl.constexpr,
+    KEEP: tl.constexpr,
 ):  # fmt: skip
     """Level ``level``, counted from 0, of all sentences, and its maximum or mean.
 
@@ -68,10 +69,7 @@ def forward_kernel(
     stop = min(start + SEGMENT, n_units)
     model = sentence // n_sentences
     unit = sentence % n_sentences * n_units
-    if FIRST:
-        child = unit
-    else:
-        child = unit + sentence % n_sentences
+    child = unit if FIRST else unit + sentence % n_sentences
     width = 2 * D + 4 * N
     below += model * below_rows * D
     units += model * unit_rows * D
@@ -156,8 +154,8 @@ def forward_kernel(
 def backward_kernel(
     below, kept, gates, d_units, pooled, ties, d_pooled, lengths, d_below, d_product, d_bias,
     n_sentences, n_words, level, unit_rows, cell_rows, product_rows, pooled_step, n_segments,
-    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr, TOP: tl.constexpr,
-    RELU: tl.constexpr, MAX: tl.constexpr,
+    D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr, SEGMENT: tl.constexpr,
+    TOP: tl.constexpr, RELU: tl.constexpr, MAX: tl.constexpr,
 ):  # fmt: skip
     """From the gradient at the units of a level to that at the product below it.
 

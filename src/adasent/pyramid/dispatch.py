@@ -54,6 +54,8 @@ def pyramid(
 ) -> Tensor:
     """Pooled levels of a padded batch; differentiable, and batched over models under ``vmap``.
 
+    Gradients are torch.autograd's, taken outside of ``vmap``: not those of torch.func.
+
     Parameters
     ----------
     words

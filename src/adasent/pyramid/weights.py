@@ -5,13 +5,15 @@ Knows tensors only: no words, no files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
+from adasent.errors import ConfigError
 from adasent.pyramid import RELU_CAP
 
 
@@ -60,6 +62,32 @@ class PyramidWeights(NamedTuple):
         bias = self.gate_bias[: 2 * n] - self.gate_bias[2 * n :].repeat(2)
         matrices = torch.cat([self.compose_left, self.compose_right, *gates])
         return matrices, torch.cat([self.compose_bias, bias])
+
+
+@dataclass(frozen=True)
+class How:
+    """What an implementation with a backward pass of its own is told beside its tensors."""
+
+    relu: bool
+    maximum: bool
+    height: int | None
+    keep: bool  # whether a backward pass may follow
+
+    @classmethod
+    def of(cls, activation: str, pooling: str, height: int | None, inputs: Sequence[Tensor]) -> How:
+        """From the names of the options."""
+        for name, value, known in (
+            ("activation", activation, tuple(ACTIVATIONS)),
+            ("pooling", pooling, POOLINGS),
+        ):
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        return cls(activation == "relu", pooling == "max", height, differentiable(inputs))
+
+
+def differentiable(inputs: Sequence[Tensor]) -> bool:
+    """Whether a gradient may be asked for; inside of ``vmap`` no tensor says so."""
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
 
 
 class Pyramid(NamedTuple):

@@ -1,8 +1,8 @@
 """Lengths of the texts of each model -> which rows every model takes in every step of an epoch.
 
 What a model does, and in which order, follows from its own lengths, settings and seed. Only when it
-does so follows from the others: models of equally many texts take batches of like length in one
-step, so that little is padded, and a model with fewer batches idles where it has none.
+does so follows from the others: models of equally many texts take batches of like length in the
+same step, so that little is padded, and a model with fewer batches idles where it has none.
 """
 
 from __future__ import annotations
