@@ -30,7 +30,7 @@ def test_texts_are_read_whole(given: np.ndarray) -> None:
 
 @pytest.mark.parametrize("height", [None, 8, 30])
 def test_a_few_long_texts_take_half_at_most(height: int | None) -> None:
-    given = lengths(w40=950, w1900=50)
+    given = lengths(w60=950, w1900=50)
     assert share_of_few(given, height) > MOST
     found = cut_length(given, height)
     assert SHORT < found < MAX_WORDS
@@ -39,7 +39,7 @@ def test_a_few_long_texts_take_half_at_most(height: int | None) -> None:
 
 
 def test_more_is_read_where_it_costs_less() -> None:
-    given = lengths(w40=950, w1900=50)
+    given = lengths(w60=950, w1900=50)
     assert cut_length(given, 8) > cut_length(given)
 
 

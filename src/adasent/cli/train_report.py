@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from adasent.cli.console import say
 from adasent.cli.options import command
-from adasent.text.cutting import FEW, MOST, SHORT, Cut
 
 if TYPE_CHECKING:
     from adasent.data import Corpus
@@ -74,6 +73,8 @@ def say_next(out: Path, data: str, part: str, system: str) -> None:
 
 def _say_cut(clf: Any) -> None:
     """What of long texts was not read, or what they cost."""
+    from adasent.text.cutting import FEW, MOST, SHORT, Cut
+
     cut = Cut(**clf.training_["cut"])
     if cut.n_texts:
         n_texts, lost = clf.training_["n_texts"], cut.n_lost / cut.n_words
@@ -81,7 +82,7 @@ def _say_cut(clf: Any) -> None:
             f"long texts          {cut.n_texts:,} of {n_texts:,} cut after {cut.max_words:,} "
             f"words, {lost:.1%} of all words not read; --set max_words=N cuts after N"
         )
-    if cut.longest > SHORT and cut.share > MOST:
+    if cut.longest >= SHORT and cut.share > MOST:
         say(
             f"long texts          the longest {FEW:.0%} take {cut.share:.0%} of the work; "
             "--set max_words=N cuts them, --set max_height=N bounds the phrases"
