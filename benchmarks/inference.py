@@ -17,10 +17,21 @@ from benchmarks.records import Result, Shape
 from benchmarks.registry import Sizes
 from benchmarks.systems import adasent_folder
 from benchmarks.timing import exponent, take_turns
-from benchmarks.workloads import PackedWork, PaddedWork, mr, n_words, shape
+from benchmarks.workloads import (
+    PackedWork,
+    PaddedWork,
+    WholePrediction,
+    mr,
+    n_words,
+    shape,
+    whole_mr,
+)
 
 HIDDEN = 100
 BATCH = 128
+VECTOR = 256  # d
+GROUPS = 25  # N of the recipe
+OTHER_GROUPS = (1, 50, 100)
 
 
 def on_mr(sizes: Sizes) -> Iterator[Result]:
@@ -28,7 +39,8 @@ def on_mr(sizes: Sizes) -> Iterator[Result]:
     texts = mr().test_texts[: sizes.n_sentences]
     lengths = n_words(texts)
     predictor = adasent.load(adasent_folder(sizes))
-    packed = PackedWork(lengths, HIDDEN)
+    n_groups = predictor.network.config.gate_groups
+    packed = PackedWork(lengths, HIDDEN, n_groups=n_groups)
     padded = PaddedWork(lengths, HIDDEN, BATCH, by_length=False)
     by_length = PaddedWork(lengths, HIDDEN, BATCH, by_length=True)
     seconds = take_turns(
@@ -47,6 +59,20 @@ def on_mr(sizes: Sizes) -> Iterator[Result]:
     for provider in ("pyramid", "predict"):
         for against in ("product", "padded", "padded, sorted"):
             yield Result(provider, "ratio", seconds[against] / seconds[provider], what, against)
+
+
+def with_groups(sizes: Sizes) -> Iterator[Result]:
+    """All of MR from strings to probabilities, and its limit, with gates for N groups."""
+    for n_groups in (GROUPS, *OTHER_GROUPS):
+        work = WholePrediction(whole_mr()[: sizes.n_all], HIDDEN, VECTOR, n_groups)
+        limit = PackedWork(work.lengths, HIDDEN, n_groups=n_groups)
+        seconds = take_turns({"predict": work.predict, "product": limit.product}, sizes.few)
+        what = shape(work.lengths, HIDDEN, "MR")
+        for provider, values in seconds.items():
+            rates = len(work.texts) / values
+            yield Result(f"{provider}, N = {n_groups}", "sentences/s", rates, what)
+        ratio = seconds["product"] / seconds["predict"]
+        yield Result(f"predict, N = {n_groups}", "ratio", ratio, what, "product")
 
 
 def against_length(sizes: Sizes) -> Iterator[Result]:

@@ -78,10 +78,10 @@ def _padded(longest: int, folder: str) -> float:
     return rise(work.pyramid)
 
 
-def _training(provider: str, batches: list[list[int]]) -> float:
+def _training(provider: str, batches: list[list[int]], height: int | None = None) -> float:
     from benchmarks.training import Trainer
 
-    trainer = Trainer(provider)
+    trainer = Trainer(provider, height)
     trainer.run([np.array([3, 2])])
     return rise(lambda: trainer.run([np.array(lengths) for lengths in batches]))
 

@@ -19,6 +19,8 @@ class Sizes:
         Rounds of quick measurements; those of a second or more take a third of them.
     n_sentences
         Sentences of MR in the throughput measurements.
+    n_all
+        The same where all of MR is read.
     n_equal
         Sentences of equal length in the measurements against T.
     n_steps
@@ -31,6 +33,7 @@ class Sizes:
 
     repeats: int = 15
     n_sentences: int = 1_067
+    n_all: int = 10_662
     n_equal: int = 128
     n_steps: int = 12
     epochs: int = 8
@@ -50,6 +53,7 @@ FULL = Sizes()
 QUICK = Sizes(
     repeats=3,
     n_sentences=128,
+    n_all=128,
     n_equal=32,
     n_steps=2,
     epochs=1,
@@ -88,6 +92,8 @@ class Benchmark:
 
 CPU = {
     "mr": Benchmark("inference", "on_mr", systems="adasent"),
+    "groups": Benchmark("inference", "with_groups"),
+    "stages": Benchmark("stages", "stages"),
     "length": Benchmark("inference", "against_length"),
     "hidden": Benchmark("inference", "against_hidden_size"),
     "batch": Benchmark("inference", "against_batch_size"),

@@ -48,6 +48,9 @@ class Target(NamedTuple):
 TARGETS = (
     Target("pyramid, share of its matrix products", "mr", "pyramid", "ratio", "product", 0.75),
     Target("prediction from strings, share of the same", "mr", "predict", "ratio", "product", 0.75),
+    Target(
+        "the same with 25 groups of gates", "groups", "predict, N = 25", "ratio", "product", 0.75
+    ),
     Target("prediction from strings over padded pyramid", "mr", "predict", "ratio", "padded", 5),
     Target("prediction over MiniLM's", "peers", "adasent", "ratio", "MiniLM + LR", 20),
     Target("time in the sum of cells, exponent", "length", "pyramid", "exponent", "", 0.9, 1.1),
@@ -161,6 +164,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "targets": targets,
     "peers": peers,
     "mr": versions("mr"),
+    "groups": versions("groups"),
+    "stages": versions("stages"),
     "training": versions("training"),
     "roofline": versions("roofline"),
     "length": sweep("length", "longest", "T", "s"),

@@ -53,10 +53,12 @@ class Trainer:
     ----------
     provider
         ``adasent``, or ``padded`` for the naive pyramid in the same network.
+    height
+        Levels of a pyramid at most.
     """
 
-    def __init__(self, provider: str) -> None:
-        self.model = network(HIDDEN, n_words=N_WORDS)
+    def __init__(self, provider: str, height: int | None = None) -> None:
+        self.model = network(HIDDEN, n_words=N_WORDS, height=height)
         if provider == "padded":
             self.model = padded_network(self.model)
         table = self.model.get_parameter("embedding.trained")

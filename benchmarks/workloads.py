@@ -10,14 +10,18 @@ import numpy as np
 import torch
 
 from adasent.data import load, stratified_folds
+from adasent.estimators.predictor import Predictor
 from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.climb import Composition, Memory, climb
 from adasent.runtime.compiled import NUMBA
-from adasent.runtime.network import BATCH_WORDS
+from adasent.runtime.network import BATCH_WORDS, Network
+from adasent.saving.word_table import WordTable, round_to_half
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
 from adasent.text.batch import n_cells
+from adasent.text.encoder import TextEncoder
 from adasent.text.tokenize import words as tokenise
+from adasent.text.vocabulary import Vocabulary
 from benchmarks.padded import pyramid_padded
 from benchmarks.records import Shape
 
@@ -45,6 +49,11 @@ def mr() -> Split:
     )
 
 
+def whole_mr() -> list[str]:
+    """All 10,662 sentences."""
+    return [*mr().test_texts, *mr().train_texts]
+
+
 def n_words(texts: Sequence[str]) -> np.ndarray:
     """Words of each text, int64."""
     return np.array([len(tokenise(text)) for text in texts], dtype=np.int64)
@@ -55,9 +64,23 @@ def shape(lengths: np.ndarray, hidden: int, kind: str, batch: int | None = None)
     return Shape(batch, int(lengths.max()), hidden, kind, int(n_cells(lengths).sum()))
 
 
-def network(hidden: int, *, n_words: int = 2) -> AdaSent:
+def network(
+    hidden: int,
+    *,
+    n_words: int = 2,
+    vector_size: int = 50,
+    n_groups: int = 1,
+    height: int | None = None,
+) -> AdaSent:
     """A fresh network with random vectors for its words; equal sizes give equal networks."""
-    config = AdaSentConfig(n_trained=n_words, n_classes=2, vector_size=50, hidden_size=hidden)
+    config = AdaSentConfig(
+        n_trained=n_words,
+        n_classes=2,
+        vector_size=vector_size,
+        hidden_size=hidden,
+        gate_groups=n_groups,
+        max_height=height,
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = AdaSent(config)
@@ -78,12 +101,18 @@ class PackedWork:
     ----------
     groups
         Which sentences make a batch, each longest first; None batches as prediction does.
+    n_groups
+        N, groups of dimensions with gates of their own.
     """
 
     def __init__(
-        self, lengths: np.ndarray, hidden: int, groups: Sequence[np.ndarray] | None = None
+        self,
+        lengths: np.ndarray,
+        hidden: int,
+        groups: Sequence[np.ndarray] | None = None,
+        n_groups: int = 1,
     ) -> None:
-        model = network(hidden)
+        model = network(hidden, n_groups=n_groups)
         tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         self.composition = Composition.of(model.config, tensors)
         groups = batches(lengths, BATCH_WORDS) if groups is None else groups
@@ -101,10 +130,13 @@ class PackedWork:
             pooled.append(made.levels)
         return pooled
 
-    def product(self) -> None:
-        """The matrix products of the same levels and nothing else: the limit of `pyramid`."""
+    def product(self, first: int = 0) -> None:
+        """The matrix products of the same levels and nothing else: the limit of `pyramid`.
+
+        Levels before ``first`` are left out.
+        """
         for words, layout in zip(self.words, self.layouts, strict=True):
-            for rows in rows_of_levels(layout.counts):
+            for rows in rows_of_levels(layout.counts)[first:]:
                 np.matmul(words[:rows], self.composition.matrix, out=self.products[:rows])
 
     @property
@@ -121,6 +153,30 @@ class PackedWork:
     @property
     def _n_rows(self) -> int:
         return sum(sum(rows_of_levels(layout.counts)) for layout in self.layouts)
+
+
+class WholePrediction:
+    """Texts from strings to probabilities, by a network with random weights.
+
+    It knows the training words of MR, and is as fast as a trained one.
+    """
+
+    def __init__(self, texts: list[str], hidden: int, vector_size: int, n_groups: int) -> None:
+        self.texts = texts
+        self.lengths = n_words(texts)
+        self.vocabulary = Vocabulary.build(tokenise(text) for text in mr().train_texts)
+        model = network(
+            hidden, n_words=len(self.vocabulary), vector_size=vector_size, n_groups=n_groups
+        )
+        tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+        rows = round_to_half(tensors.pop("embedding.trained")), tensors.pop("embedding.fixed")
+        self.network = Network(model.config, WordTable.wide(*rows).pack(), tensors)
+
+    def predict(self) -> np.ndarray:
+        """Probabilities, by a predictor that remembers nothing of the texts it read before."""
+        encoder = TextEncoder(tokenise, self.vocabulary, int(self.lengths.max()))
+        classes = np.arange(self.network.config.n_classes)
+        return Predictor(self.network, encoder, classes).predict_proba(self.texts)
 
 
 def rows_of_levels(counts: np.ndarray) -> list[int]:

@@ -30,6 +30,8 @@ from reproduction.specs import Experiments, PlannedRun, experiments
 
 #: Settings of the training that the protocol leaves to a system.
 _TRAINING = {one.name for one in fields(TrainingConfig)} - {"epochs", "patience"}
+#: Every text of the five sets is read whole.
+WHOLE = {"max_words": 2000}
 
 
 def make_estimator(system: str, network: str | None, **settings: Any) -> Any:
@@ -87,7 +89,7 @@ class Jobs:
         plan = self.plan
         train, dev, test = self._parts(run.data, run.rule, run.fold, plan.fold_seed(run))
         system = plan.row(run)
-        defaults = dict(self._defaults(system.registered))
+        defaults = self._defaults(system.registered) | WHOLE
         described: list[dict[str, str]] = []
         if system.vectors:
             described = [self._described(name) for name in plan.vectors(run)]
@@ -115,7 +117,7 @@ class Jobs:
     def _estimator(self, run: PlannedRun, **settings: Any) -> Any:
         """The system of a run, with what all its settings have in common."""
         plan, protocol, system = self.plan, self.plan.protocol, self.plan.row(run)
-        common: dict[str, Any] = {"tokenizer": protocol.tokenizer}
+        common: dict[str, Any] = WHOLE | {"tokenizer": protocol.tokenizer}
         if system.vectors:
             common |= {"epochs": protocol.epochs, "patience": protocol.patience}
             if protocol.extra_words is not None:

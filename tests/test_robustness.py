@@ -71,6 +71,29 @@ def test_ten_megabytes_of_words_are_cut(clf: AdaSentClassifier) -> None:
     np.testing.assert_array_equal(found, clf.predict_proba(["a " * 2000]))
 
 
+def test_long_texts_with_a_height(reviews: Reviews, tmp_path: Path) -> None:
+    texts, labels = reviews
+    long = " ".join(texts * 50).split()[:2000]
+    with pytest.warns(AdaSentWarning, match="of 121 texts: 1 longer than max_words=372, cut there"):
+        cut = tiny(max_height=5).fit([*texts, " ".join(long)], [*labels, labels[0]])
+    assert cut.max_words is None  # as it was passed, for clone
+    assert cut.encoder_.max_words == cut.training_["cut"]["max_words"] == 372
+    assert cut.training_["cut"]["n_lost"] == 2000 - 372
+    clf = tiny(max_height=5, max_words=2000).fit([*texts, " ".join(long)], [*labels, labels[0]])
+    assert clf.training_["cut"] | {"share": 0} == {
+        "max_words": 2000, "n_texts": 0, "n_lost": 0, "share": 0, "longest": 2000,
+        "n_words": clf.training_["cut"]["n_words"],
+    }  # fmt: skip
+    clf.save(tmp_path / "m")
+    found = AdaSentClassifier.load(tmp_path / "m").explain(" ".join(long))
+    assert_probabilities(clf.predict_proba([" ".join(long)]), 1)
+    assert (len(found.tokens), len(found.beliefs), found.truncated) == (2000, 5, False)
+    assert [level.shape for level in found.spans] == [(2000 - t, t + 1) for t in range(5)]
+    assert len(found.to_json()) < 5_000_000
+    for one in ("good", "good film"):
+        assert len(clf.explain(one).beliefs) == len(one.split())
+
+
 def test_no_texts(clf: AdaSentClassifier) -> None:
     assert clf.predict_proba([]).shape == (0, 2)
     assert clf.predict([]).tolist() == []

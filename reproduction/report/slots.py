@@ -68,6 +68,7 @@ def slots(catalog: Catalog) -> dict[str, Any]:
             "models": _models(catalog),
             "recipe": recipe(catalog),
             "paper_recipe": recipe(catalog, "adasent-paper"),
+            "earlier": earlier(catalog),
             "dev_gap": ", ".join(
                 minus(f"{dev_gap(catalog, data):+.2f} ({data})") for data in catalog.sets
             ),
@@ -111,6 +112,18 @@ def recipe(catalog: Catalog, system: str = OURS) -> str:
     unsaid = {name: value for name, value in UNSAID.items() if name != "system"}
     defaults = unsaid | runs.records[0].spec["defaults"]
     return ", ".join(f"`{name}` {defaults[name]}" for name in sorted(defaults))
+
+
+def earlier(catalog: Catalog) -> list[str]:
+    """Tables in which AdaSent's runs have other defaults than in Table 2: made before a change."""
+    ours = [record for runs in catalog.results.runs.values() for record in runs.records]
+    defaults = next(r.spec["defaults"] for r in ours if r.spec["system"] == OURS)
+    return [
+        name
+        for name in ("table3", "refit")
+        for record in [r for r in catalog.records[name] if r.spec["system"] == OURS][:1]
+        if record.spec["defaults"] != defaults
+    ]
 
 
 def _sentences(catalog: Catalog) -> dict[str, Any]:

@@ -9,7 +9,17 @@ import pytest
 import torch
 
 from adasent import AdaSentClassifier
-from benchmarks import inference, peers, registry, roofline, run, systems, training, workloads
+from benchmarks import (
+    inference,
+    peers,
+    registry,
+    roofline,
+    run,
+    stages,
+    systems,
+    training,
+    workloads,
+)
 from benchmarks.records import Result, read_rows
 from benchmarks.registry import CPU, Sizes
 from benchmarks.workloads import Split
@@ -61,6 +71,26 @@ def test_mr_gives_rates_and_their_ratios() -> None:
         by_name[("pyramid", "ratio", "padded")],
         by_name[("pyramid", "sentences/s", "")] / by_name[("padded", "sentences/s", "")],
     )
+
+
+@pytest.mark.usefixtures("split")
+def test_groups_are_compared_with_their_own_limit() -> None:
+    results = list(inference.with_groups(TINY))
+    for n_groups in (1, 25, 50, 100):
+        assert {
+            (f"predict, N = {n_groups}", "sentences/s", ""),
+            (f"product, N = {n_groups}", "sentences/s", ""),
+            (f"predict, N = {n_groups}", "ratio", "product"),
+        } <= units(results)
+
+
+@pytest.mark.usefixtures("split")
+def test_shares_of_the_steps_are_all_of_the_time() -> None:
+    results = [r for r in stages.stages(TINY) if r.provider.endswith("N = 25")]
+    assert sum(next(iter(r.values)) for r in results) == pytest.approx(1)
+    measured = {r.provider.removesuffix(", N = 25") for r in results}
+    assert measured >= {*stages.STEPS} - {"climb"}
+    assert all(next(iter(r.values)) > 0 for r in results if "units" not in r.provider)
 
 
 def test_sweeps_give_a_point_for_each_size_and_an_exponent() -> None:

@@ -36,6 +36,11 @@ def test_packed_work_builds_the_pyramids_of_its_words() -> None:
     np.testing.assert_allclose(levels, expected.numpy(), atol=1e-5)
 
 
+def test_flops_grow_with_the_groups() -> None:
+    work = PackedWork(LENGTHS, 4, n_groups=2)
+    assert work.flops == 2 * 4 * (2 * 4 + 4 * 2) * (6 + 3)
+
+
 def test_padded_work_covers_every_sentence_in_either_order() -> None:
     mixed = PaddedWork(LENGTHS, 4, 2, by_length=False)
     assert [lengths.tolist() for _, lengths in mixed.batches] == [[3, 1], [2]]

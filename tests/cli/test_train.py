@@ -86,6 +86,28 @@ def test_words_left_out_of_the_model_are_told(
     assert "have a vector" not in all_.stdout
 
 
+def test_what_was_cut_is_told(
+    run: Run, settings: Settings, tmp_path: Path, write_csv: Callable[..., Path]
+) -> None:
+    texts = ["good film", "bad film"] * 30 + ["good " * 300, "bad " * 400]
+    data = write_csv(tmp_path / "t.csv", texts, ["a", "b"] * 31, ("text", "label"))
+    cut = run("train", data, "--out", tmp_path / "cut", *settings())
+    assert cut.exit_code == 0, cut.stderr
+    line = "long texts          2 of 62 cut after 200 words, 36.6% of all words not read; --set max"
+    assert line in cut.stdout
+    assert "the longest 5% take 100% of the work" in cut.stdout  # 200 words are the least
+    assert cut.stderr.count("warning: of 62 texts: 2 longer than max_words=200, cut there") == 1
+    assert json.loads((tmp_path / "cut" / "config.json").read_text())["max_words"] == 200
+    counts = run("train", data, "--out", tmp_path / "c", "--system", "mnb", "--set", "max_words=9")
+    assert "2 of 62 cut after 9 words, 83.2% of all words not read" in counts.stdout
+    whole = run("train", data, "--out", tmp_path / "whole", *settings("max_words=2000"))
+    assert "cut after" not in whole.output
+    flat = settings("max_height=1", "max_words=none")
+    done = run("train", data, "--out", tmp_path / "flat", *flat)
+    assert done.exit_code == 0, done.stderr
+    assert AdaSentClassifier.load(tmp_path / "flat").max_height == 1
+
+
 def test_settings_reach_the_model(
     run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path
 ) -> None:

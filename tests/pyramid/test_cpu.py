@@ -28,6 +28,18 @@ LENGTHS = {
 }
 
 
+@pytest.mark.parametrize("part", [1, 25])
+@pytest.mark.parametrize("height", [None, 3])
+def test_large_batches_in_parts(
+    part: int, height: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths = LENGTHS["mixed"]
+    whole = outcome(reference, lengths, 6, height=height)
+    monkeypatch.setattr(cpu, "_LARGE_BATCH", 20)
+    monkeypatch.setattr(cpu, "_PART", part)
+    assert_same(outcome(pyramid_cpu, lengths, 6, height=height), whole, 1e-12)
+
+
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())

@@ -77,7 +77,8 @@ def test_a_job_makes_the_system_with_what_the_protocol_says(plan: Experiments) -
     (record,) = train_group([job])
     assert record is not None
     assert [estimator.rate for estimator in made] == [0, 4]
-    assert all(e.common == {"tokenizer": "kim", "random_state": 2} for e in made)
+    common = {"tokenizer": "kim", "max_words": 2000, "random_state": 2}
+    assert all(e.common == common for e in made)
     assert (record.n_train, record.n_valid, record.n_test) == (43, 5, 12)
     assert record.spec["settings"] == job.settings
     assert (record.spec["table"], record.spec["system"]) == ("table2", "adasent")

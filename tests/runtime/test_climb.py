@@ -23,15 +23,17 @@ def random_case(
     *,
     relu: bool = False,
     maximum: bool = True,
+    size: int = 6,
     n_groups: int = 1,
     height: int | None = None,
 ) -> tuple[Any, ...]:
     """Words, their product, where they lie, and weights."""
     rng = np.random.default_rng(0)
-    weights = draw(rng, 6, 12 + 4 * n_groups), draw(rng, 6), draw(rng, 2 * n_groups)
+    matrix = draw(rng, size, 2 * size + 4 * n_groups) * np.sqrt(6 / size).astype(np.float32)
+    weights = matrix, draw(rng, size), draw(rng, 2 * n_groups)
     composition = Composition(*weights, None, None, relu=relu, maximum=maximum)
     layout = Layout(np.array(lengths), height)
-    words = draw(rng, layout.n_words, 6)
+    words = draw(rng, layout.n_words, size)
     return words, words @ composition.matrix, layout, composition
 
 
@@ -87,6 +89,22 @@ def test_numba_gives_what_numpy_gives(
         climb(*case, NUMBA, keep=keep), climb(*case, NUMPY, keep=keep), strict=True
     ):
         assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [16, 48, 100])
+@pytest.mark.parametrize("share", [1, 2, 4, 16, 0])
+def test_numba_gives_what_numpy_gives_for_any_number_of_groups(size: int, share: int) -> None:
+    # Groups that fill lanes of 16 numbers, fall short of them or end within them.
+    pytest.importorskip("numba")
+    pytest.importorskip("scipy")
+    from adasent.runtime.compiled import NUMBA
+
+    n_groups = size // share if share and size % share == 0 else 1
+    case = random_case([20, 9, 4, 4, 2, 1, 1, 1, 1], size=size, n_groups=n_groups)
+    for found, expected in zip(
+        climb(*case, NUMBA, keep=True), climb(*case, NUMPY, keep=True), strict=True
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from adasent.errors import AdaSentError
 from adasent.runtime.climb import NUMPY, UNITS_WORTH_NUMBA, Backend
-from adasent.runtime.network import Network
+from adasent.runtime.network import Network, _distinct
 
 LENGTHS = [1, 2, 9, 3, 63, 9, 1, 31, 64, 2]
 SETTINGS = [
@@ -181,3 +181,11 @@ def test_without_numba_or_scipy_numpy_does_it(
     assert backend.passes(composition, MANY, None) is NUMPY
     monkeypatch.undo()
     assert backend.passes(composition, MANY, None) is NUMPY  # what failed is not tried again
+
+
+@pytest.mark.parametrize("n_words", [4, 10_000])
+def test_distinct_ids_whether_few_or_many(n_words: int) -> None:
+    ids = np.array([3, 1, 3, 3, 0, 1])
+    distinct, which = _distinct(ids, n_words)
+    assert distinct.tolist() == [0, 1, 3]
+    np.testing.assert_array_equal(distinct[which], ids)

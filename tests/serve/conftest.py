@@ -24,11 +24,27 @@ from adasent.text.vocabulary import Vocabulary
 WORDS = ["i", "am", "not", "happy", "a", "good", "bad", "film", "the", "plot", "was", "and"]
 CLASSES = ["negative", "positive", "neither"]
 MAX_WORDS = 40
+HEIGHT = 4
 
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved model with three classes that knows ``WORDS`` and reads ``MAX_WORDS`` words."""
+    folder = tmp_path_factory.mktemp("serve") / "reviews"
+    write_random(folder, MAX_WORDS)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def flat_predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """The same with a height of ``HEIGHT``, which reads long texts."""
+    folder = tmp_path_factory.mktemp("serve") / "flat"
+    write_random(folder, 2000, HEIGHT)
+    return adasent.load(folder)
+
+
+def write_random(folder: Path, max_words: int, height: int | None = None) -> None:
+    """Save a model of random weights."""
     rng = np.random.default_rng(0)
     n_words, size, width, n_classes = len(WORDS) + 2, 6, 5, len(CLASSES)
     config = AdaSentConfig(
@@ -38,6 +54,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vector_size=width,
         hidden_size=size,
         classifier_size=4,
+        max_height=height,
     )
 
     def normal(*shape: int) -> np.ndarray:
@@ -66,15 +83,13 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "adasent",
         config.to_dict(),
         "words",
-        MAX_WORDS,
+        max_words,
         np.array(CLASSES),
         vocabulary.to_list(),
         table.to_tensors() | tensors,
         {"n_texts": 7},
     )
-    folder = tmp_path_factory.mktemp("serve") / "reviews"
     write_model(folder, saved)
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -129,8 +144,10 @@ def make_running(predictor: Predictor) -> Iterator[Callable[..., Running]]:
     """Start a service; all are stopped in the end."""
     started: list[Running] = []
 
-    def make(limits: Limits | None = None, port: int = 0) -> Running:
-        running = Running(predictor, limits, port)
+    def make(
+        limits: Limits | None = None, port: int = 0, other: Predictor | None = None
+    ) -> Running:
+        running = Running(other or predictor, limits, port)
         running.start()
         started.append(running)
         return running

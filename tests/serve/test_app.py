@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from adasent.errors import AdaSentError
 from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
+from adasent.serve.app import create_app
 from adasent.serve.limits import Limits
 
 JSON = {"Content-Type": "application/json"}
@@ -136,6 +137,18 @@ def test_what_cannot_be_drawn_is_not_explained(make_client: Callable[..., TestCl
     assert answer["error"] == (
         "expected at most 5 words to explain, got 6; /v1/predict takes longer texts"
     )
+
+
+def test_a_height_lets_longer_texts_be_explained(flat_predictor: Predictor) -> None:
+    app = create_app(flat_predictor, "flat", Limits(max_explained_words=20))
+    with TestClient(app) as client:  # 20 words without a height cost as much as 52 with one of 4
+        assert client.get("/v1/model").json()["limits"]["max_explained_words"] == 52
+        status, answer = post(client, ["good " * 52], "/v1/explain")
+        assert status == 200
+        assert [len(level) for level in answer["explanations"][0]["units"]] == [52, 51, 50, 49]
+        status, answer = post(client, ["good " * 53], "/v1/explain")
+    assert status == 413
+    assert answer["error"].startswith("expected at most 52 words to explain, got 53")
 
 
 def test_a_full_service_says_when_to_come_back(make_client: Callable[..., TestClient]) -> None:

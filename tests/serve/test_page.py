@@ -346,6 +346,37 @@ def test_a_long_sentence_scrolls_inside_its_card(visit: Callable[..., Visit]) ->
     assert page.wide() == (320, 320)
 
 
+def test_a_long_text_of_a_model_with_a_height(
+    visit: Callable[..., Visit], make_running: Callable[..., Any], flat_predictor: Any
+) -> None:
+    n_words, height = 250, 4
+    page = visit(url=make_running(other=flat_predictor).url)
+    page.page.locator("textarea").fill("good film and bad plot " * (n_words // 5))
+    units = page.card().locator(".unit[data-level]")
+    playwright.expect(units).to_have_count(n_words * height - 6)
+    assert page.wide()[0] == page.wide()[1]  # it scrolls inside its card
+    levels, drawing = page.page.locator(".levels"), page.page.locator(".pyramid")
+    assert levels.locator("button").count() == height
+    # Each level stands beside its row: the top of both is the top level.
+    tops = [levels.locator("button").nth(0), page.unit(height - 1, 0)]
+    places = [one.bounding_box()["y"] for one in tops]
+    assert abs(places[0] - places[1]) < 6
+    assert drawing.bounding_box()["height"] < 250
+    page.page.get_by_role("button", name="Level 4, belief").click()
+    playwright.expect(page.page.locator(".details .level")).to_contain_text("phrases of 4 words")
+    page.unit(0, 249).click()
+    page.page.keyboard.press("PageUp")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    label = page.page.evaluate(focused)
+    assert label.startswith("film and bad plot. Level 4, unit 247 of 247.")
+    page.page.keyboard.press("ArrowUp")  # there is none: stay
+    assert page.page.evaluate(focused) == label
+    page.type("I am not")
+    playwright.expect(page.page.locator(".details .level")).to_contain_text("Choose a level")
+    page.page.get_by_role("button", name="Level 3, belief").click()
+    playwright.expect(page.page.locator(".details .level")).to_contain_text("the whole sentence")
+
+
 def test_dark_and_without_motion(visit: Callable[..., Visit]) -> None:
     style = "getComputedStyle(document.documentElement).backgroundColor"
     motion = "getComputedStyle(document.querySelector('.pyramid .unit')).transitionDuration"

@@ -18,6 +18,7 @@ def test_pad() -> None:
 
 def test_cells_of_a_pyramid() -> None:
     assert n_cells(np.array([1, 2, 3, 2000])).tolist() == [1, 3, 6, 2_001_000]
+    assert n_cells(np.array([1, 2, 3, 2000]), 2).tolist() == [1, 3, 5, 3_999]
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
@@ -44,6 +45,8 @@ def test_long_texts_go_into_small_batches() -> None:
     lengths = np.array([10] * 6 + [100] * 3)  # 55 cells and 5,050 cells each
     batches = length_buckets(lengths, 6, max_cells=6000)
     assert [batch.tolist() for batch in batches] == [[0, 1, 2, 3, 4, 5], [6], [7], [8]]
+    flat = length_buckets(lengths, 6, max_cells=6000, height=8)  # 772 cells at most
+    assert [batch.tolist() for batch in flat] == [[0, 1, 2, 3, 4, 5], [6, 7, 8]]
 
 
 def test_row_above_the_limit_is_alone() -> None:

@@ -37,6 +37,13 @@ def test_every_text_once_and_batches_of_like_length() -> None:
     assert (np.diff(plan.widths) < 0).any()  # not from short to long
 
 
+def test_a_height_leaves_long_texts_in_batches() -> None:
+    given = np.full(20, 700)
+    assert len(epoch_order(given, 8, 3, 0).batches) == 20
+    assert [len(rows) for rows in epoch_order(given, 8, 3, 0, height=5).batches] == [8, 8, 4]
+    assert len(validation_plan([given], 8, FILLER, height=5).widths) == 3
+
+
 def test_seed_and_epoch_decide() -> None:
     given = lengths(53, 0)
 

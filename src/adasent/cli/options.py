@@ -124,8 +124,8 @@ def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[
 
 #: Of settings whose default is None.
 _KINDS: dict[str, type] = {
-    **{"n_jobs": int, "gate_groups": int},
-    **{"learning_rate": float, "vector_dropout": float},
+    **dict.fromkeys(("n_jobs", "max_words", "max_height", "gate_groups"), int),
+    **dict.fromkeys(("learning_rate", "vector_dropout"), float),
 }
 
 

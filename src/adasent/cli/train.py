@@ -102,7 +102,7 @@ def train(
         if by_epochs:
             report_network(clf, corpus, sources, out)
         else:
-            report_counts(seconds, out)
+            report_counts(clf, seconds, out)
         say_next(out, data, part, system)
 
 

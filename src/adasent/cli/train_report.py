@@ -45,15 +45,17 @@ def report_network(clf: Any, corpus: Corpus, sources: list[WordVectors], out: Pa
     say(f"vectors             {_coverage(clf, corpus, sources)}")
     for name, line in zip(("unseen words", ""), _unseen(clf), strict=False):
         say(f"{name:20}{line}")
+    _say_cut(clf)
     flow = history[-1]["gradient_flow"]
     if flow is not None:
         say(f"gradient flow       {flow['verdict']}")
     say(f"model               {out}, {_size(out)}, {len(clf.vocabulary_):,} words")
 
 
-def report_counts(seconds: float, out: Path) -> None:
+def report_counts(clf: Any, seconds: float, out: Path) -> None:
     """A system that was trained in one go."""
     say(f"\ntraining            {seconds:.1f} s in all")
+    _say_cut(clf)
     say(f"model               {out}, {_size(out)}")
 
 
@@ -67,6 +69,24 @@ def say_next(out: Path, data: str, part: str, system: str) -> None:
         line = command("adasent", "crossval", data, *chosen)
         say(f"  {line}    accuracy on texts it has not seen")
     say(f'  echo "a text of yours" | {command("adasent", "predict", out, "--proba")}')
+
+
+def _say_cut(clf: Any) -> None:
+    """What of long texts was not read, or what they cost."""
+    from adasent.text.cutting import FEW, MOST, SHORT, Cut
+
+    cut = Cut(**clf.training_["cut"])
+    if cut.n_texts:
+        n_texts, lost = clf.training_["n_texts"], cut.n_lost / cut.n_words
+        say(
+            f"long texts          {cut.n_texts:,} of {n_texts:,} cut after {cut.max_words:,} "
+            f"words, {lost:.1%} of all words not read; --set max_words=N cuts after N"
+        )
+    if cut.longest >= SHORT and cut.share > MOST:
+        say(
+            f"long texts          the longest {FEW:.0%} take {cut.share:.0%} of the work; "
+            "--set max_words=N cuts them, --set max_height=N bounds the phrases"
+        )
 
 
 def _unseen(clf: Any) -> list[str]:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
@@ -233,6 +234,15 @@ class _Downloads(ExitStack):
             if bar is not None:
                 bar.close()
         return body
+
+
+def zip_member(archive: IO[bytes], name: str) -> bytes:
+    """The bytes of the file of that name, in any folder of a zip archive such as a wheel."""
+    with zipfile.ZipFile(archive) as zipped:
+        for path in zipped.namelist():
+            if PurePosixPath(path).name == name:
+                return zipped.read(path)
+    raise LookupError(f"the archive does not hold {name}")
 
 
 def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:

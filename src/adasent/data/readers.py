@@ -6,6 +6,7 @@ The raw files of the registry hold traps: two are not UTF-8 and keep U+0085 (a l
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import math
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adasent.data.corpus import Corpus, Label, counted, take
-from adasent.data.fetch import fetch, tar_member
+from adasent.data.fetch import fetch, tar_member, zip_member
 from adasent.data.registry import Entry, corpora, find
 from adasent.data.splits import official_split
 from adasent.data.tables import (
@@ -268,7 +269,7 @@ def _read_entry(entry: Entry) -> Corpus:
         )
     bodies = [path.read_bytes() for path in fetch(entry.name)]
     for member in entry.members:
-        bodies = [tar_member(io.BytesIO(body), member) for body in bodies]
+        bodies = [_member(body, member) for body in bodies]
     files = [_lines(body, entry.encoding) for body in bodies]
     pairs, notes = _READERS[entry.reader](entry, files)
     test = None
@@ -277,6 +278,11 @@ def _read_entry(entry: Entry) -> Corpus:
     digest = hashlib.sha256(b"".join(bodies)).hexdigest()
     texts, labels = [text for text, _ in pairs], [label for _, label in pairs]
     return Corpus(entry.name, texts, labels, digest, notes, test)
+
+
+def _member(body: bytes, name: str) -> bytes:
+    is_zip = body.startswith(b"PK")
+    return (zip_member if is_zip else tar_member)(io.BytesIO(body), name)
 
 
 def _lines(body: bytes, encoding: str) -> list[str]:
@@ -317,4 +323,20 @@ def _read_rated(entry: Entry, files: list[list[str]]) -> tuple[list[Pair], list[
     return pairs, [f"{counted(n_undecided, 'undecided snippet')} (mean rating 0) dropped"]
 
 
-_READERS = {"lines": _read_classes, "trec": _read_trec, "rated": _read_rated}
+def _read_reviews(entry: Entry, files: list[list[str]]) -> tuple[list[Pair], list[str]]:
+    """CSV of ``text,label,source``: those of IMDb; the page's ``<br />`` is a line break."""
+    rows = [row for lines in files for row in csv.reader(f"{line}\n" for line in lines[1:])]
+    pairs: list[Pair] = [
+        (text.replace("<br />", "\n"), "positive" if label == "1" else "negative")
+        for text, label, source in rows
+        if source == "imdb"
+    ]
+    return pairs, [f"{counted(len(rows) - len(pairs), 'sentence')} of another source dropped"]
+
+
+_READERS = {
+    "lines": _read_classes,
+    "trec": _read_trec,
+    "rated": _read_rated,
+    "reviews": _read_reviews,
+}

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from adasent.estimators.neural import NeuralClassifier, _n_threads
+from adasent.estimators.prediction import find_device, network_proba
 from adasent.estimators.predictor import Predictor
 from adasent.runtime.network import Network
 from adasent.runtime.threads import blas_threads
@@ -19,6 +20,7 @@ from adasent.saving.adasent import AdaSentFolder, read_adasent
 from adasent.saving.word_table import WordTable
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig, SystemConfig
+from adasent.text.encoder import check_texts
 from adasent.text.tokenize import Tokenizer
 from adasent.training.config import SMALL_VECTORS
 
@@ -45,7 +47,9 @@ class AdaSentClassifier(NeuralClassifier):
     min_count
         Training words rarer than this are unknown words.
     max_words
-        Longer texts are cut there, with a warning. Cost grows with the square of the length.
+        Longer texts are cut there, with a warning. None: 2,000, or less where the longest
+        twentieth of the training texts would take more than half of the work
+        (:func:`adasent.text.cutting.cut_length`).
     hidden_size, pooling, activation, gate_groups, max_height, local_gate, level_gate, \
 level_norm, classifier_size, gate_size, copy_bias, level_loss
         The network; see :class:`adasent.systems.config.AdaSentConfig`. ``gate_groups`` of None is a
@@ -67,6 +71,9 @@ vector_dropout, dropout, fine_tune, epochs, batch_size, patience
     n_jobs
         Threads for training and prediction; None is 1. More help a little on an idle machine and
         hurt much on a busy one, and the last bits of a result depend on their number.
+    device
+        Where to train and predict: ``cpu``, ``cuda``, ``cuda:1``. None trains on CUDA where there
+        is a device for it, and predicts on the CPU. The last digits depend on it.
     verbose
         1 shows progress on standard error.
 
@@ -122,9 +129,12 @@ vector_dropout, dropout, fine_tune, epochs, batch_size, patience
     def predict_proba(self, X: Any) -> np.ndarray:
         """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``.
 
-        They come from the numpy runtime, as those of ``adasent.load`` do.
+        They come from the numpy runtime, as those of ``adasent.load`` do, or from the GPU that
+        ``device`` names.
         """
         self._check_fitted("call fit, or AdaSentClassifier.load")
+        if find_device(self.device or "cpu").type != "cpu":
+            return network_proba(self._placed(), self.encoder_(check_texts(X)))
         predictor = Predictor(Network(*self._weights()), self.encoder_, self.classes_)
         with blas_threads(_n_threads(self.n_jobs)):
             return predictor.predict_proba(X)

@@ -11,6 +11,7 @@ import numpy as np
 
 from adasent.data.derived import vector_file, vector_names
 from adasent.errors import DataError
+from adasent.text.cutting import Cut
 from adasent.text.encoder import TextEncoder
 from adasent.text.vocabulary import SPECIALS, Vocabulary
 from adasent.training.examples import Examples
@@ -38,6 +39,7 @@ class Encoded(NamedTuple):
     seed: int
     n_texts: int
     unseen: Unseen | None
+    cut: Cut
 
 
 def read_sources(vectors: Any) -> list[WordVectors]:

@@ -6,6 +6,7 @@ and of ``TrainingConfig``, beside those that say how texts are read.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from adasent.checks import check_flag, check_integer, check_range
+from adasent.checks import check_flag, check_optional, check_range
 from adasent.data import held_out
-from adasent.errors import AdaSentError, AdaSentWarning, ConfigError
+from adasent.errors import AdaSentWarning, ConfigError
 from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
 from adasent.estimators.encoding import (
     Encoded,
@@ -29,25 +30,24 @@ from adasent.estimators.encoding import (
     positions_in,
     read_sources,
 )
+from adasent.estimators.prediction import find_device, network_proba
 from adasent.saving.folder import TRAINING
 from adasent.saving.model import Opened, SavedModel, naming, tokenizer_of
 from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
-from adasent.text.batch import length_buckets, pad
-from adasent.text.encoder import TextEncoder, check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.cutting import cut_of
+from adasent.text.encoder import TextEncoder, check_texts, cut, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
 from adasent.training.config import TrainingConfig, suited_to
 from adasent.training.examples import Examples
 from adasent.training.history import History
-from adasent.training.loop import default_device, train
+from adasent.training.loop import train
 from adasent.training.run import Run
 from adasent.vectors.words import frequent_words
-
-_PREDICTION_BATCH = 128
 
 
 class Size(NamedTuple):
@@ -79,7 +79,7 @@ class NeuralClassifier(TextClassifier):
     extra_words: int = 30_000
     tokenizer: str | Tokenizer = "words"
     min_count: int = 1
-    max_words: int = 2000
+    max_words: int | None = None
     optimizer: str = "adam"
     learning_rate: float | None = None
     table_rate: float = 1.0
@@ -98,6 +98,7 @@ class NeuralClassifier(TextClassifier):
     checkpoint: str | os.PathLike[str] | None = None
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
+    device: str | None = None
     verbose: int = 0
 
     # -- fitting -------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class NeuralClassifier(TextClassifier):
         """
         encoded = self.encode(X, y, sample_weight, validation)
         run = self._build(encoded)
-        device = default_device()
+        device = find_device(self.device)
         checkpoint = None
         with _threads(self.n_jobs):
             if self.checkpoint is not None:
@@ -187,7 +188,11 @@ class NeuralClassifier(TextClassifier):
         weights = (weights / weights.mean()).astype(np.float32)
         seed = seed_from(self.random_state, 2**63 - 1)
         tokenizer = get_tokenizer(self.tokenizer)
-        tokens = tokenise(texts, tokenizer, self.max_words)
+        whole = [run_tokenizer(tokenizer, text) for text in texts]
+        height = getattr(self, "max_height", None)  # of the one network that has such a setting
+        check_optional("max_height", height, 1)
+        cutting = cut_of(whole, self.max_words, height)
+        tokens = cut(whole, cutting.max_words)
         if validation is None:
             kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
         else:
@@ -210,7 +215,7 @@ class NeuralClassifier(TextClassifier):
         held_tokens = [tokens[i] for i in held]
         if validation is not None:
             held_texts, held_labels = check_examples(*validation)
-            held_tokens = tokenise(held_texts, tokenizer, self.max_words)
+            held_tokens = tokenise(held_texts, tokenizer, cutting.max_words)
             held_examples = Examples(
                 [vocabulary.encode(row) for row in held_tokens],
                 one_hot[positions_in(held_labels, classes)],
@@ -223,10 +228,11 @@ class NeuralClassifier(TextClassifier):
             held_examples,
             first_table(sources, vocabulary, self.vector_size, seed),
             classes,
-            TextEncoder(tokenizer, vocabulary, self.max_words),
+            TextEncoder(tokenizer, vocabulary, cutting.max_words),
             seed,
             len(texts),
             count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
+            cutting,
         )
 
     @staticmethod
@@ -237,6 +243,7 @@ class NeuralClassifier(TextClassifier):
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
         others = {*network_settings(self.config_type), *TrainingConfig().to_dict()}
+        others.discard("max_height")  # texts are cut by what they cost
         return {n: v for n, v in self.get_params(deep=False).items() if n not in others}
 
     def _build(self, encoded: Encoded) -> Run:
@@ -269,6 +276,7 @@ class NeuralClassifier(TextClassifier):
             "n_texts": encoded.n_texts,
             "n_validation": len(run.validation) if run.validation else 0,
             "unseen": encoded.unseen and encoded.unseen._asdict(),
+            "cut": encoded.cut._asdict(),
             "seed": run.seed,
             "settings": run.config.to_dict(),
             "history": history.to_dict(),
@@ -333,7 +341,7 @@ class NeuralClassifier(TextClassifier):
         check_range("extra_words", self.extra_words, 0, whole=True)
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
-        check_range("max_words", self.max_words, 1, whole=True)
+        check_optional("max_words", self.max_words, 1)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
         for name, value in self.suited_to(vector_size).items():
             if settings[name] is None:
@@ -342,45 +350,39 @@ class NeuralClassifier(TextClassifier):
 
     # -- prediction ----------------------------------------------------------------------------
 
-    @torch.no_grad()
     def predict_proba(self, X: Any) -> np.ndarray:
         """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
         self._check_fitted(f"call fit, or {type(self).__name__}.load")
         texts = check_texts(X)
         tokens = tokenise(texts, self.encoder_.tokenizer, self.encoder_.max_words)
         ids = [self.vocabulary_.encode(row) for row in tokens]
-        heights = self._parse(texts, tokens)
-        lengths = np.array([len(row) for row in ids], dtype=np.int64)
-        probabilities = np.empty((len(texts), len(self.classes_)))
         with _threads(self.n_jobs):
-            for rows in length_buckets(lengths, _PREDICTION_BATCH):
-                batch = pad([ids[i] for i in rows])
-                trees = {}
-                if heights is not None:
-                    padded = pad([heights[i] for i in rows]).ids
-                    trees = {"structure": torch.from_numpy(padded)}
-                output = self.model_(
-                    torch.from_numpy(batch.ids), torch.from_numpy(batch.lengths), **trees
-                )
-                probabilities[rows] = output.log_probs.double().exp().numpy()
-        total = probabilities.sum(axis=1, keepdims=True)
-        if not (np.isfinite(total) & (total > 0)).all():
-            raise AdaSentError(
-                "the network overflows on these texts; its weights are far too large: "
-                "train again with a lower learning_rate"
-            )
-        probabilities /= total
-        return probabilities
+            return network_proba(self._placed(), ids, self._parse(texts, tokens))
+
+    def _placed(self) -> System:
+        """The network where ``device`` says that it predicts; a copy, kept, if that is a GPU."""
+        device = find_device(self.device or "cpu")
+        model: System = self.model_
+        if device.type == "cpu":
+            return model
+        kept = vars(self).get("_copy")
+        if kept is None or kept[0] is not model or kept[1] != device:
+            self._copy = kept = model, device, copy.deepcopy(model).to(device)
+        return kept[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_copy"}
 
 
 def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
     """``fit`` of each estimator on its encoded texts, trained as one stack where they are alike.
 
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
-    which are not complete. All are trained on the threads of the first.
+    which are not complete. All are trained on the device and the threads of the first.
     """
     runs = [clf._build(encoded) for clf, encoded in zip(estimators, texts, strict=True)]
-    device = default_device()
+    device = find_device(estimators[0].device)
     kinds: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
         kinds.setdefault(run.kind, []).append(i)
@@ -413,10 +415,8 @@ def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) 
 
 def _n_threads(n_jobs: int | None) -> int:
     """How many threads to use."""
-    if n_jobs is None:
-        return 1
-    check_range("n_jobs", n_jobs, 1, whole=True)
-    return n_jobs
+    check_optional("n_jobs", n_jobs, 1)
+    return n_jobs or 1
 
 
 @contextmanager
@@ -447,10 +447,4 @@ def _read_training(training: dict[str, Any]) -> tuple[dict[str, Any], History]:
     known = {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
     config = TrainingConfig(**known)
     check_flag("fine_tune", config.fine_tune)
-    rows, best = history["epochs"], history["best_epoch"]
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ConfigError("expected history.epochs to be a list of objects")
-    if best is not None:
-        check_integer("history.best_epoch", best, 0, len(rows) - 1)
-    check_flag("history.interrupted", history["interrupted"])
     return config.to_dict(), History.from_dict(history)

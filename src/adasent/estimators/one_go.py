@@ -26,8 +26,9 @@ from adasent.saving.model import (
     read_model,
     tokenizer_of,
 )
-from adasent.text.encoder import check_texts, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.cutting import MAX_WORDS, cut_of
+from adasent.text.encoder import check_texts, cut, tokenise
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 
 Tokens = list[list[str]]
 
@@ -109,7 +110,7 @@ class OneGoClassifier(TextClassifier):
     libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
 
     tokenizer: str | Tokenizer = "words"
-    max_words: int = 2000
+    max_words: int = MAX_WORDS
     random_state: int | np.random.RandomState | None = 0
 
     @abstractmethod
@@ -130,7 +131,8 @@ class OneGoClassifier(TextClassifier):
         check_integer("max_words", self.max_words, 1, self.max_words_limit)
         tokenizer = get_tokenizer(self.tokenizer)
         texts, _, targets, weights, classes = check_training(X, y, sample_weight)
-        tokens = tokenise(texts, tokenizer, self.max_words)
+        whole = [run_tokenizer(tokenizer, text) for text in texts]
+        tokens = cut(whole, self.max_words)
         if not any(tokens):
             raise DataError(
                 f"expected texts with words, got {len(tokens)} without any after the tokenizer "
@@ -146,6 +148,7 @@ class OneGoClassifier(TextClassifier):
         self.model_ = model
         self.training_ = {
             "n_texts": len(tokens),
+            "cut": cut_of(whole, self.max_words, height=1)._asdict(),
             "seed": seed,
             **self._about(),
             "versions": {name: version(name) for name in self.libraries},

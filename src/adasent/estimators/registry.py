@@ -149,6 +149,7 @@ _NOT_SETTINGS = {
     "unlabelled",
     "random_state",
     "n_jobs",
+    "device",
     "verbose",
     "checkpoint",
     "validation_fraction",

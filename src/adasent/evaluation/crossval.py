@@ -20,8 +20,9 @@ from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.runner import run_jobs
 from adasent.evaluation.store import RecordStore
-from adasent.text.encoder import tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
+from adasent.text.cutting import SHORT, cut_of
+from adasent.text.encoder import cut
+from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 from adasent.vectors.words import read_vectors
 
 RULES = ("random", "grouped", "official")
@@ -96,7 +97,12 @@ def cross_validate(
     files = dict(vectors or {})
     spec = _spec(system, estimator, files)
     # Tokenised here for the groups; also warns of odd texts once for all folds.
-    tokens = tokenise(corpus.texts, get_tokenizer(estimator.tokenizer), estimator.max_words)
+    tokenizer = get_tokenizer(estimator.tokenizer)
+    whole = [run_tokenizer(tokenizer, text) for text in corpus.texts]
+    found = cut_of(whole, estimator.max_words, getattr(estimator, "max_height", None))
+    tokens = cut(whole, found.max_words)
+    if found.longest <= SHORT:
+        spec["max_words"] = found.max_words  # what is used: no fold cuts texts as short as these
     fits_parser = spec.get("parser") == _OTHER_TEXTS
     maker = _Maker(system, dict(settings), files, corpus, fits_parser, estimator.tokenizer)
     if rule == "official":
@@ -158,7 +164,7 @@ class _Maker:
 
 def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
     spec = {"system": system, **estimator.get_params(deep=False)}
-    for name in ("checkpoint", "verbose", "random_state"):  # these do not describe the model
+    for name in ("checkpoint", "verbose", "random_state", "device"):  # which describe no model
         spec.pop(name, None)
     spec["tokenizer"] = tokenizer_name(estimator.tokenizer)
     if "vectors" in spec:

@@ -122,7 +122,7 @@ def _up(
     own_gates,
 ):  # fmt: skip
     """Cores and gates of text b. Spans are kept for a level, from a unit's first word on."""
-    spans, zero = np.zeros((n_words, n_words), gates.dtype), gates.dtype.type(0)
+    spans, zero = np.zeros((n_words, n_levels), gates.dtype), gates.dtype.type(0)
     for i in range(n_words):
         spans[i, 0] = 1
         firsts[first_unit + i], stops[first_unit + i] = i, i + 1

@@ -115,6 +115,12 @@ def decompose_phrase(model: Model, text: str) -> tuple[tuple[str, ...], Decompos
     encoder, network = model.encoder, model.network
     (tokens,) = tokenise(check_texts([text]), encoder.tokenizer, encoder.max_words)
     words = network.words(encoder.vocabulary.encode(tokens))
+    height = network.config.max_height
+    if height is not None and len(tokens) > height:
+        raise DataError(
+            f"expected at most {height} words, got {len(tokens)}: the model's max_height leaves "
+            "longer phrases without a unit of their own"
+        )
     found = decompose(words.units[words.which].astype(np.float64), network.composition)
     return tuple(tokens) or (SPECIALS[UNK_ID],), found
 

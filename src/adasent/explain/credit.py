@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adasent.explain.spans import child_shares, cores
+from adasent.explain.spans import child_shares, cores, span_levels
 from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Floats, Ints
 from adasent.runtime.climb import Pyramids
@@ -104,18 +104,18 @@ def _go_down(
 def _go_up(pyramids: Pyramids, layout: Layout, texts: Ints, own: Credit) -> None:
     """Gates and cores of the units of m texts of T words."""
     n_words, n_levels = int(layout.lengths[texts[0]]), int(layout.n_levels_of[texts[0]])
-    spans = np.eye(n_words, dtype=np.float32)[None].repeat(len(texts), axis=0)
+    rows = [layout.rows(texts, t) - layout.n_words for t in range(1, n_levels)]
+    gates = [pyramids.gates.take(row, axis=0).mean(axis=3) for row in rows]
     done = 0
-    for t in range(n_levels):
-        here = slice(done, done + n_words - t)
+    for t, spans in enumerate(span_levels(gates, n_words)):
+        n_units = n_words - t
+        here = slice(done, done + n_units)
         done = here.stop
         if t:
-            rows = layout.rows(texts, t) - layout.n_words
-            gates = pyramids.gates.take(rows, axis=0).mean(axis=3)
-            own.gates[:, here.start - n_words : here.stop - n_words] = gates
-            left, right = child_shares(gates[..., None])
-            spans = left * spans[:, :-1] + right * spans[:, 1:]  # (m, T - t, T)
-        own.starts[:, here], own.stops[:, here] = cores(spans)
+            own.gates[:, here.start - n_words : here.stop - n_words] = gates[t - 1]
+        starts, stops = cores(spans)  # from a unit's first word on
+        own.starts[:, here] = starts + np.arange(n_units)
+        own.stops[:, here] = stops + np.arange(n_units)
 
 
 def _of_texts(found: Credit, layout: Layout, texts: Ints) -> Credit:

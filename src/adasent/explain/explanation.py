@@ -161,11 +161,7 @@ class Explanation:
                 "the explanation was stored without its pyramid; explain the text again"
             )
         gates = [np.asarray(level, dtype=np.float32) for level in self.gates]
-        found = []
-        for t, level in enumerate(span_levels(gates, len(self.tokens))):
-            first = np.arange(len(level))[:, None]
-            found.append(level[first, first + np.arange(t + 1)])
-        return tuple(found)
+        return tuple(span_levels(gates, len(self.tokens)))
 
     @cached_property
     def unit_probabilities(self) -> ByLevel:
@@ -221,8 +217,8 @@ class Explanation:
         Parameters
         ----------
         pyramid
-            Whether to include gates, spans and units. The spans are T^3 / 6 numbers: leave them
-            out for texts of hundreds of words.
+            Whether to include gates, spans and units. The spans of T words are T^3 / 6 numbers, or
+            T L^2 / 2 with a height of L: leave them out for texts of hundreds of words.
         """
         pairs = zip(self.unit_scores, self.unit_probabilities, strict=True) if pyramid else ()
         return {

@@ -11,7 +11,7 @@ from adasent.data.corpus import Label
 from adasent.explain.explanation import Explanation
 from adasent.explain.reading import Reading, read_for, relative
 
-#: Longer texts get no drawing of their pyramid: it would be wider than a screen.
+#: Longer texts get no drawing of their pyramid but a note: it would be wider than a screen.
 MAX_DRAWN_WORDS = 60
 _MAX_FOR, _MAX_AGAINST = 7, 4
 _MAX_CLASSES = 12
@@ -159,11 +159,13 @@ def _phrases(reading: Reading) -> str:
 def _pyramid(explanation: Explanation, reading: Reading) -> str:
     """The pyramid as SVG: a cell for each unit, coloured by its score, beliefs as bars."""
     n_words = len(explanation.tokens)
-    if not reading.units or n_words > MAX_DRAWN_WORDS:
+    if not reading.units:
         return ""
+    if n_words > MAX_DRAWN_WORDS:
+        return f'<p class="note">Pyramids of more than {MAX_DRAWN_WORDS} words are not drawn.</p>'
     cell, row = max(16, min(64, 900 // n_words)), 20
     side = 150
-    width, height = side + n_words * cell + 4, (n_words + 1) * row + 4
+    width, height = side + n_words * cell + 4, (len(reading.units) + 1) * row + 4
     largest = max(float(np.abs(level).max()) for level in reading.units) or 1.0
     top = float(explanation.beliefs.max())
     shapes = []

@@ -69,13 +69,14 @@ def pyramid(
     for class a, the predicted one if None, rather than b if there is one.
     """
     reading = read_for(explanation, a, b)
-    n_words = len(explanation.tokens)
+    n_words, n_levels = len(explanation.tokens), len(explanation.beliefs)
     if n_words > MAX_WORDS or not reading.units:
         raise DataError(
             f"expected an explanation of at most {MAX_WORDS} words with its pyramid to draw, got "
             f"{n_words} words; explain a part of the text"
         )
-    with _figure(dark, max(6.0, 0.62 * n_words + 2.6), 0.52 * n_words + 1.4) as (figure, theme):
+    width, height = max(6.0, 0.62 * n_words + 2.6), max(0.52 * n_levels, 1.0) + 1.4
+    with _figure(dark, width, height) as (figure, theme):
         from matplotlib.cm import ScalarMappable
         from matplotlib.collections import LineCollection
         from matplotlib.colors import Normalize
@@ -109,17 +110,15 @@ def pyramid(
             )
         axes.set_xticks(range(n_words), explanation.tokens, rotation=35, ha="right")
         axes.set_xlim(-0.7, n_words - 0.3)
-        axes.set_ylim(0.4, n_words + 0.6)
+        axes.set_ylim(0.4, n_levels + 0.6)
         axes.set_title(reading.title)
         axes.tick_params(left=False)
         figure.colorbar(colours, ax=axes, label="score of a unit", fraction=0.04, pad=0.02)
-        bars.barh(
-            range(1, len(explanation.beliefs) + 1), explanation.beliefs, color=_FOR, height=0.6
-        )
+        bars.barh(range(1, n_levels + 1), explanation.beliefs, color=_FOR, height=0.6)
         bars.invert_xaxis()
         bars.set_xlabel("belief")
         bars.set_ylabel("level")
-        bars.set_yticks(_level_ticks(n_words))
+        bars.set_yticks(_level_ticks(n_levels))
     return figure
 
 

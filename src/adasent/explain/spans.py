@@ -19,22 +19,26 @@ CORE_TAIL = 0.1
 
 
 def span_levels(gates: Iterable[Floats], n_words: int) -> Iterator[Floats]:
-    """Effective spans of the units of a text, level by level.
+    """Effective spans of the units of texts of as many words, level by level.
 
     Parameters
     ----------
     gates
-        For each level from the second on, (units, 3), means over the groups of dimensions.
+        For each level t from the second on, (..., units, 3), means over the groups of dimensions.
 
     Yields
     ------
-    (units, T) the weight of each word of the text in a unit; rows sum to 1.
+    (..., units, t) the weight in a unit of each word that it covers, the first of which is the
+    unit's own number; rows sum to 1. The first level is (T, 1), whatever the gates are.
     """
-    spans = np.eye(n_words, dtype=np.float32)
+    spans: Floats = np.ones((n_words, 1), dtype=np.float32)
     yield spans
     for level in gates:
-        left, right = child_shares(level[..., None])
-        spans = left * spans[:-1] + right * spans[1:]
+        left, right = child_shares(level[..., None])  # (..., units, 1)
+        wider = np.zeros((*level.shape[:-1], spans.shape[-1] + 1), dtype=np.float32)
+        wider[..., :-1] = left * spans[..., :-1, :]
+        wider[..., 1:] += right * spans[..., 1:, :]
+        spans = wider
         yield spans
 
 
@@ -50,12 +54,12 @@ def cores(spans: Floats) -> tuple[Ints, Ints]:
     Parameters
     ----------
     spans
-        (..., T).
+        (..., n) the weights of n words.
 
     Returns
     -------
     start, stop
-        (...,) the first word and the one after the last.
+        (...,) the first of them and the one after the last.
     """
     before = np.cumsum(spans, axis=-1)
     start = (before > CORE_TAIL).argmax(axis=-1)

@@ -20,59 +20,88 @@ import numba
 import numpy as np
 
 from adasent.pyramid import RELU_CAP
-from adasent.pyramid.compiling import compiled, exp, inlined, tanh, threaded
+from adasent.pyramid.compiling import compiled, inlined, threaded
+from adasent.pyramid.lanes import WIDTH, at, exp, load, number, splat, store, tanh
 
-# Two habits below are for the compiler. Row slices are taken so that inner loops index by d alone:
-# an index with an offset could be negative for all it knows, and such a loop is not vectorised. And
-# flags are None or True, because a branch on None is decided when compiling: loops for cases that
-# do not occur would slow down those that do.
+#: Units whose gates are worked out before the first of them is mixed. What was stored a moment ago
+#: is slow to load otherwise than it was stored.
+_AHEAD = 8
+
+# Flags are None or True, because a branch on None is decided when compiling: cases that do not
+# occur take no time. Rows are pointers; of the last lanes of a row there are only n numbers, and n
+# is None elsewhere.
 
 
 @inlined
-def _gates(left, right, bias, gates, grouped):
-    """Softmax of the scores (0, left, right) of each group: gates (3 N,) left, right, composed."""
-    one = gates.dtype.type(1)
+def _shares(left, right, one):
+    """Softmax of the scores of left child, right child and composition, the last being 0."""
+    e0, e1 = exp(left), exp(right)
+    share = one / (one + e0 + e1)
+    return e0 * share, e1 * share, share
+
+
+@inlined
+def _put(gates, k, step, n, shares):
+    """Gates of left child, right child and composition, each ``step`` numbers after the other."""
+    store(gates, k, n, shares[0])
+    store(gates, k + step, n, shares[1])
+    store(gates, k + 2 * step, n, shares[2])
+
+
+@inlined
+def _scores(left, right, bias, k, n):
+    return load(left, k, n) + load(right, k, n) + load(bias, k, n)
+
+
+@inlined
+def _gates(left, right, bias, n_groups, one, wide, reach, gates, grouped):
+    """The gates of a unit; in ``wide`` such that those of any lanes of dimensions lie in a row.
+
+    Dimension d is of group d mod N: after the N gates of a kind, the first ones come again.
+    """
     if grouped is None:
-        e0, e1 = exp(left[0] + right[0] + bias[0]), exp(left[1] + right[1] + bias[1])
-        scale = one / (one + e0 + e1)
-        gates[0], gates[1], gates[2] = e0 * scale, e1 * scale, scale
+        score_left = splat(number(left, 0) + number(right, 0) + number(bias, 0))
+        score_right = splat(number(left, 1) + number(right, 1) + number(bias, 1))
+        shares = _shares(score_left, score_right, one)
+        if gates is not None:
+            _put(gates, 0, 1, 1, shares)
+        _put(wide, 0, reach, None, shares)
     else:
-        n = len(gates) // 3
-        l0, l1, r0, r1, b0, b1 = left[:n], left[n:], right[:n], right[n:], bias[:n], bias[n:]
-        w0, w1, w2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
-        for k in range(n):
-            e0, e1 = exp(l0[k] + r0[k] + b0[k]), exp(l1[k] + r1[k] + b1[k])
-            scale = one / (one + e0 + e1)
-            w0[k], w1[k], w2[k] = e0 * scale, e1 * scale, scale
+        for k in range(0, n_groups, WIDTH):
+            n = min(n_groups - k, WIDTH)
+            score_left = _scores(left, right, bias, k, n)
+            score_right = _scores(left, right, bias, n_groups + k, n)
+            shares = _shares(score_left, score_right, one)
+            if gates is not None:
+                _put(gates, k, n_groups, n, shares)
+            _put(wide, k, reach, None, shares)
+        for first in range(0, 3 * reach, reach):
+            for k in range(n_groups, n_groups + WIDTH, n_groups):
+                store(wide, first + k, None, load(wide, first, None))
 
 
 @inlined
-def _compose(left, right, bias, composed, relu):
-    """f of the sum of both products and the bias."""
-    if relu is None:
-        for d in range(len(composed)):
-            composed[d] = tanh(left[d] + right[d] + bias[d])
+def _pool(h, pooled, new, maximum, d, n):
+    """Lanes of a unit to what the units before it, unless it is new, were pooled to."""
+    if new:
+        store(pooled, d, n, h)
+    elif maximum is None:
+        store(pooled, d, n, load(pooled, d, n) + h)
     else:
-        zero, cap = composed.dtype.type(0), composed.dtype.type(RELU_CAP)
-        for d in range(len(composed)):
-            composed[d] = min(max(left[d] + right[d] + bias[d], zero), cap)
+        store(pooled, d, n, max(load(pooled, d, n), h))
 
 
 @inlined
-def _mix(left, right, composed, gates, unit, grouped):
-    """The unit: each dimension by the gates of its group, d mod N."""
-    if grouped is None:
-        w0, w1, w2 = gates[0], gates[1], gates[2]
-        for d in range(len(unit)):
-            unit[d] = w0 * left[d] + w1 * right[d] + w2 * composed[d]
-    else:
-        n = len(gates) // 3
-        v0, v1, v2 = gates[:n], gates[n : 2 * n], gates[2 * n :]
-        for first in range(0, len(unit), n):
-            a, b, c = left[first:], right[first:], composed[first:]
-            h = unit[first:]
-            for k in range(n):
-                h[k] = v0[k] * a[k] + v1[k] * b[k] + v2[k] * c[k]
+def _unit(p_left, p_right, bias, left, right, shares, composed, unit, pooled, new, flags, d, n):
+    """Lanes of a unit from dimension d on: composed, mixed, and pooled with those before it."""
+    relu, maximum, zero, cap = flags
+    c = load(p_left, d, n) + load(p_right, d, n) + load(bias, d, n)
+    c = tanh(c) if relu is None else min(cap, max(zero, c))
+    if composed is not None:
+        store(composed, d, n, c)
+    h = shares[0] * load(left, d, n) + shares[1] * load(right, d, n) + shares[2] * c
+    store(unit, d, n, h)
+    _pool(h, pooled, new, maximum, d, n)
 
 
 @compiled
@@ -81,43 +110,60 @@ def forward_strip(
     relu, maximum, grouped, strip, n_strips,
 ):  # fmt: skip
     """Fill a level, as it is and pooled, for the texts of a strip."""
-    size, n_scores = below.shape[1], len(gate_bias)
-    own_gates = np.empty(n_scores // 2 * 3, below.dtype)
-    own_composed = np.empty(size, below.dtype)
+    size, width, n_groups = below.shape[1], product.shape[1], len(gate_bias) // 2
+    reach = n_groups + 2 * WIDTH
+    room = np.zeros(_AHEAD * 3 * reach, below.dtype)
+    one, zero, cap = below.dtype.type(1), below.dtype.type(0), below.dtype.type(RELU_CAP)
+    flags = relu, maximum, zero, cap
+    rows, products, units, levels = at(below, 0), at(product, 0), at(above, 0), at(pooled, 0)
+    kept_composed, kept_gates, wide = at(composed, 0), at(gates, 0), at(room, 0)
+    b_compose, b_gate = at(compose_bias, 0), at(gate_bias, 0)
+    step = WIDTH % n_groups
     left_block = unit_block = 0
     for j in range(len(counts) - 1):
         right_block = left_block + counts[j]
-        n = counts[j + 1]
-        for i in range(strip, n, n_strips):
-            p_left, p_right = product[left_block + i], product[right_block + i]
-            h_left, h_right = below[left_block + i], below[right_block + i]
-            unit = unit_block + i
-            w = own_gates if gates is None else gates[unit]
-            c = own_composed if composed is None else composed[unit]
-            s_left, s_right = p_left[2 * size : 2 * size + n_scores], p_right[2 * size + n_scores :]
-            _gates(s_left, s_right, gate_bias, w, grouped)
-            _compose(p_left[:size], p_right[size : 2 * size], compose_bias, c, relu)
-            h = above[unit]
-            _mix(h_left, h_right, c, w, h, grouped)
-            _pool_unit(h, pooled[i], j == 0, maximum)
+        for start in range(strip, counts[j + 1], _AHEAD * n_strips):
+            stop = min(start + _AHEAD * n_strips, counts[j + 1])
+            own = wide
+            for i in range(start, stop, n_strips):
+                left = at(products, (left_block + i) * width + 2 * size)
+                right = at(products, (right_block + i) * width + 2 * size + 2 * n_groups)
+                kept = at(kept_gates, (unit_block + i) * 3 * n_groups)
+                _gates(left, right, b_gate, n_groups, one, own, reach, kept, grouped)
+                own = at(own, 3 * reach)
+            own = wide
+            for i in range(start, stop, n_strips):
+                left, right = at(rows, (left_block + i) * size), at(rows, (right_block + i) * size)
+                p_left = at(products, (left_block + i) * width)
+                p_right = at(products, (right_block + i) * width + size)
+                c = at(kept_composed, (unit_block + i) * size)
+                unit, text = at(units, (unit_block + i) * size), at(levels, i * size)
+                group = 0
+                for d in range(0, size, WIDTH):
+                    shares = (
+                        load(own, group, None),
+                        load(own, reach + group, None),
+                        load(own, 2 * reach + group, None),
+                    )
+                    if d + WIDTH <= size:
+                        _unit(
+                            p_left, p_right, b_compose, left, right, shares, c, unit, text,
+                            j == 0, flags, d, None,
+                        )  # fmt: skip
+                    else:
+                        _unit(
+                            p_left, p_right, b_compose, left, right, shares, c, unit, text,
+                            j == 0, flags, d, size - d,
+                        )  # fmt: skip
+                    group += step
+                    if group >= n_groups:
+                        group -= n_groups
+                own = at(own, 3 * reach)
         left_block = right_block
-        unit_block += n
+        unit_block += counts[j + 1]
     if maximum is None:
         _divide_by_units(pooled, counts[1:], strip, n_strips)
-
-
-@inlined
-def _pool_unit(unit, pooled, first, maximum):
-    """Add a unit to what the units before it, if any, were pooled to."""
-    if first:
-        for d in range(len(unit)):
-            pooled[d] = unit[d]
-    elif maximum is None:
-        for d in range(len(unit)):
-            pooled[d] += unit[d]
-    else:
-        for d in range(len(unit)):
-            pooled[d] = max(pooled[d], unit[d])
+    room[0] = zero  # it lives until here
 
 
 @compiled
@@ -136,10 +182,14 @@ def _divide_by_units(pooled, counts, strip, n_strips):
 @compiled
 def pool_strip(level, counts, pooled, maximum, strip, n_strips):
     """Fill ``pooled`` (texts, D) from the units of a level, for the texts of a strip."""
-    block = 0
+    size, block = level.shape[1], 0
+    units, levels = at(level, 0), at(pooled, 0)
     for j in range(len(counts)):
         for i in range(strip, counts[j], n_strips):
-            _pool_unit(level[block + i], pooled[i], j == 0, maximum)
+            unit, text = at(units, (block + i) * size), at(levels, i * size)
+            for d in range(0, size, WIDTH):
+                n = min(size - d, WIDTH)
+                _pool(load(unit, d, n), text, j == 0, maximum, d, n)
         block += counts[j]
     if maximum is None:
         _divide_by_units(pooled, counts, strip, n_strips)

@@ -22,6 +22,10 @@ from adasent.pyramid.weights import How, PyramidWeights, differentiable, one_by_
 #: A level of fewer numbers is not worth waking a second thread for.
 _MIN_NUMBERS_FOR_THREADS = 20_000
 
+#: Batches of more words than the first, padding counted, are worked on in parts of as many as the
+#: second: a level of theirs is found in the cache again by the next pass over it.
+_LARGE_BATCH, _PART = 8_000, 3_200
+
 
 def pyramid_cpu(
     words: Tensor,
@@ -35,7 +39,13 @@ def pyramid_cpu(
     """Same contract as :func:`adasent.pyramid.dispatch.pyramid`, for the softmax gate."""
     inputs = (words, *weights.relative())
     how = How.of(activation, pooling, height, inputs)
-    levels: Tensor = _PyramidOnCpu.apply(lengths, *inputs, how, _Tape())  # type: ignore[no-untyped-call]
+    n_texts, longest = words.shape[:2]
+    size = n_texts if n_texts * longest <= _LARGE_BATCH else max(1, _PART // longest)
+    parts = [
+        _PyramidOnCpu.apply(*part, *inputs[1:], how, _Tape())  # type: ignore[no-untyped-call]
+        for part in zip(torch.split(lengths, size), torch.split(words, size), strict=True)
+    ]
+    levels: Tensor = torch.cat(parts) if len(parts) > 1 else parts[0]
     return levels
 
 

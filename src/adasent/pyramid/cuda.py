@@ -207,7 +207,7 @@ def _descend(d_levels: Tensor, matrices: Tensor, how: How, tape: _Tape) -> tuple
         if level < n_levels - 1 and end - first > d_product.shape[1]:
             _add_weights(d_matrices, d_product, tape.units[:, last:end])
             end = last
-        lowest = max(end - d_product.shape[1], 0)  # the unit whose gradient lies first
+        lowest = end - d_product.shape[1]  # the unit whose gradient lies first
         d_below = _empty(n_models, last - first, size, **to)
         cell = last - tape.starts[1]
         _kernels().backward_kernel[(n_models * n_sentences, -(-(tape.n_words - level) // SEGMENT))](

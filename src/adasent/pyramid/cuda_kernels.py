@@ -36,7 +36,9 @@ def _tile(D: tl.constexpr, N: tl.constexpr, Q: tl.constexpr, P: tl.constexpr):
 def _activate(argument, RELU: tl.constexpr):
     if RELU:
         return tl.where(argument < 0.0, 0.0, tl.where(argument > CAP, CAP, argument))
-    return 2.0 / (1.0 + tl.exp(-2.0 * argument)) - 1.0
+    small = tl.exp(-2.0 * tl.abs(argument))  # at most 1: no overflow
+    size = (1.0 - small) / (1.0 + small)
+    return tl.where(argument < 0.0, -size, size)
 
 
 @triton.jit

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from adasent.pyramid import RELU_CAP
 from adasent.pyramid.layout import Layout, left_children, n_levels, n_units
 from adasent.runtime.arrays import Array, Ints
+from adasent.runtime.head import norm_rows
 from adasent.systems.config import AdaSentConfig
 
 #: Beyond it one share of a softmax is all of it, and its exponential stays finite in float32.
@@ -75,8 +77,14 @@ class Composition:
 
     def in_double(self) -> Composition:
         """The same weights in double precision, for exact decompositions."""
-        arrays = {name: value for name, value in vars(self).items() if hasattr(value, "dtype")}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        arrays = {name: value for name, value in values.items() if hasattr(value, "dtype")}
         return replace(self, **{name: value.astype(float) for name, value in arrays.items()})
+
+    @cached_property
+    def by_column(self) -> Array:
+        """The matrix column by column, which scipy's products, unlike numpy's, are faster on."""
+        return np.asfortranarray(self.matrix)
 
     def composed(self, left: Array, right: Array) -> Array:
         """(n, D) h~ of neighbours, (n, D) each."""
@@ -131,7 +139,8 @@ def climb(
     Parameters
     ----------
     words, product
-        (n_words, D) units of the first level, and their product with the matrix.
+        (n_words, D) units of the first level, and their product with the matrix; they may lie in
+        the memory, at the beginning.
     memory
         What another batch of the call used before, if there was one.
     keep
@@ -156,7 +165,7 @@ def climb(
         units,
         product,
         memory.products,
-        composition.matrix,
+        composition.by_column if passes.by_column else composition.matrix,
         composition.compose_bias,
         composition.gate_bias,
         composition.gate_out,
@@ -217,6 +226,9 @@ def climb_levels(
             np.dot(below, matrix, product)
         n_rows -= counts[t - 1]
         first = firsts[t]
+        kept = gates
+        if gates is not None:
+            kept = gates[first - n_words : first - n_words + n_rows]
         build_level(
             below,
             product,
@@ -227,7 +239,7 @@ def climb_levels(
             counts[t - 1 :],
             units[first : first + n_rows],
             levels[row : row + counts[t]],
-            None if gates is None else gates[first - n_words : first - n_words + n_rows],
+            kept,
             relu,
             maximum,
             grouped,
@@ -326,13 +338,15 @@ def pool_level(level: Array, counts: Ints, pooled: Array, maximum: bool | None) 
 
 
 class Passes(NamedTuple):
-    """How pyramids are climbed."""
+    """How pyramids are climbed, and their levels normalised."""
 
     name: str  # numpy or numba
     climb_levels: Callable[..., Any]
+    norm_rows: Callable[..., Any]
+    by_column: bool  # how it takes the matrix
 
 
-NUMPY = Passes("numpy", climb_levels)
+NUMPY = Passes("numpy", climb_levels, norm_rows, by_column=False)
 
 
 class Backend:

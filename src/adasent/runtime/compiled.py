@@ -1,16 +1,21 @@
 # mypy: disable-error-code="no-untyped-def"
-"""The climb as one compiled call; needs numba, and scipy for the matrix products inside of it."""
+"""The climb as one compiled call, and the norm of levels.
+
+Needs numba, and scipy for the matrix products inside of it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.linalg  # noqa: F401  numba finds its matrix product there, and fails late without it
 from numba.extending import overload
 
 from adasent.pyramid.compiled_forward import forward_strip, pool_strip
 from adasent.pyramid.compiling import compiled
 from adasent.runtime.climb import Passes, build_level, climb_levels, pool_level
+from adasent.runtime.head import NORM_EPS
 
 
 @overload(build_level, strict=False)
@@ -37,4 +42,22 @@ def _pool_level(level: Any, counts: Any, pooled: Any, maximum: Any) -> Any:
     return lambda level, counts, pooled, maximum: pool_strip(level, counts, pooled, maximum, 0, 1)
 
 
-NUMBA = Passes("numba", compiled(climb_levels))
+@compiled
+def _norm_rows(levels, gain, offset):
+    """As :func:`adasent.runtime.head.norm_rows`, a row at a time."""
+    found = np.empty_like(levels)
+    n_rows, size = levels.shape
+    for i in range(n_rows):
+        total = square = levels.dtype.type(0)
+        for d in range(size):
+            total += levels[i, d]
+        mean = total / levels.dtype.type(size)
+        for d in range(size):
+            square += (levels[i, d] - mean) ** 2
+        scale = levels.dtype.type(1) / np.sqrt(square / levels.dtype.type(size) + NORM_EPS)
+        for d in range(size):
+            found[i, d] = (levels[i, d] - mean) * scale * gain[d] + offset[d]
+    return found
+
+
+NUMBA = Passes("numba", compiled(climb_levels), _norm_rows, by_column=True)

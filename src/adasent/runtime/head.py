@@ -6,7 +6,7 @@ after text, and ``firsts`` are the first level of each text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -16,6 +16,16 @@ from adasent.runtime.arrays import Doubles, Floats, Ints
 NORM_EPS = np.float32(1e-5)
 
 
+def norm_rows(levels: Floats, gain: Floats, offset: Floats) -> Floats:
+    """(n, D) rows of mean 0 and variance 1, times the gain, plus the offset."""
+    centred: Floats = levels - levels.mean(axis=1, keepdims=True)
+    variance = np.einsum("nd,nd->n", centred, centred) / np.float32(levels.shape[1])
+    centred /= np.sqrt(variance + NORM_EPS)[:, None]
+    centred *= gain
+    centred += offset
+    return centred
+
+
 class LevelHead:
     """The norm, the level gate w and the classifier g that all levels share."""
 
@@ -23,16 +33,12 @@ class LevelHead:
         own = ("level_norm.", "level_gate.", "classifier.")
         self.tensors = {name: t for name, t in tensors.items() if name.startswith(own)}
 
-    def normalise(self, levels: Floats) -> Floats:
-        """(n, D) pooled levels as gate and classifier take them."""
+    def normalise(self, levels: Floats, norm: Callable[..., Floats] = norm_rows) -> Floats:
+        """(n, D) pooled levels as gate and classifier take them; ``norm`` is a twin of ours."""
         if "level_norm.weight" not in self.tensors:
             return levels
-        centred: Floats = levels - levels.mean(axis=1, keepdims=True)
-        variance = np.einsum("nd,nd->n", centred, centred) / np.float32(levels.shape[1])
-        centred /= np.sqrt(variance + NORM_EPS)[:, None]
-        centred *= self.tensors["level_norm.weight"]
-        centred += self.tensors["level_norm.bias"]
-        return centred
+        gain, offset = self.tensors["level_norm.weight"], self.tensors["level_norm.bias"]
+        return norm(levels, gain, offset)
 
     def scores(self, levels: Floats) -> Doubles:
         """(n, D) normalised levels -> (n,) scores; a text's softmax over them is the belief."""

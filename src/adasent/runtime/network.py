@@ -41,9 +41,26 @@ class Words:
     """
 
     def __init__(self, ids: Ints, table: WordTable, projection: Floats, matrix: Floats) -> None:
-        distinct, self.which = np.unique(ids, return_inverse=True)
+        distinct, self.which = _distinct(ids, len(table))
         self.units: Floats = table.rows(distinct) @ projection.T
         self.products: Floats = self.units @ matrix
+
+    def first_level(self, which: Ints, memory: Memory) -> tuple[Floats, Floats]:
+        """Units and products of some words, put where a climb wants them."""
+        # Without a mode, take makes a copy to throw away should an index be wrong.
+        return (
+            self.units.take(which, axis=0, out=memory.units[: len(which)], mode="clip"),
+            self.products.take(which, axis=0, out=memory.products[: len(which)], mode="clip"),
+        )
+
+
+def _distinct(ids: Ints, n_words: int) -> tuple[Ints, Ints]:
+    """The distinct ids in order, and which of them each is; all ids are below ``n_words``."""
+    if 8 * len(ids) < n_words:
+        return np.unique(ids, return_inverse=True)
+    there = np.zeros(n_words, dtype=bool)  # for many ids, faster than to sort them
+    there[ids] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
 
 
 class Network:
@@ -93,9 +110,9 @@ class Network:
                 which = np.empty_like(layout.word_rows)
                 which[layout.word_rows] = words.which[done : done + len(which)]
                 done += len(which)
-                first = words.units[which], words.products[which]
+                first = words.first_level(which, memory)
                 levels = climb(*first, layout, self.composition, passes, memory).levels
-                found[group] = self._mix(levels, layout)[-1].T
+                found[group] = self._mix(levels, layout, passes)[-1].T
         return normalised(found)
 
     def trace(self, tokens: Sequence[str], ids: Ints) -> Trace:
@@ -107,7 +124,7 @@ class Network:
             words = self.words(ids)
             first = words.units[words.which], words.products[words.which]
             pyramid = climb(*first, layout, self.composition, passes, keep=True)
-            belief, log_probs, mixed = self._mix(pyramid.levels, layout)
+            belief, log_probs, mixed = self._mix(pyramid.levels, layout, passes)
         units, gates = pyramid.by_level(layout)
         return Trace(
             tokens=tuple(tokens),
@@ -129,9 +146,11 @@ class Network:
         """The distinct words of a call, and which of them each id is."""
         return Words(ids, self.table, self.projection, self.composition.matrix)
 
-    def _mix(self, levels: Floats, layout: Layout) -> tuple[Doubles, Doubles, Doubles]:
+    def _mix(
+        self, levels: Floats, layout: Layout, passes: Passes
+    ) -> tuple[Doubles, Doubles, Doubles]:
         """Packed pooled levels -> beliefs and level predictions, text after text; consensus."""
-        levels = self.head.normalise(levels)
+        levels = self.head.normalise(levels, passes.norm_rows)
         rows, firsts = layout.level_rows, layout.first_level[:-1]
         belief = beliefs(self.head.scores(levels)[rows], firsts)
         log_probs = self.head.log_probs(levels)[:, rows]

@@ -96,6 +96,9 @@ class WordTable:
         """Trained and fixed rows in full precision."""
         return self.trained.astype(np.float32), from_int8(self.fixed, self.scale)
 
+    def __len__(self) -> int:
+        return len(self.trained) + len(self.fixed)
+
     def rows(self, ids: NDArray[np.int64]) -> Floats:
         """(n, d) vectors of some words, in full precision."""
         is_trained = ids < len(self.trained)

@@ -99,7 +99,9 @@ class Service:
             n_vocabulary=len(encoder.vocabulary),
             max_words=encoder.max_words,
             n_texts=self.predictor.training_.get("n_texts"),
-            limits=schemas.Bounds(**asdict(self.limits)),
+            limits=schemas.Bounds(
+                **asdict(self.limits) | {"max_explained_words": self._explain.max_words}
+            ),
         )
 
     async def healthz(self) -> schemas.Health:

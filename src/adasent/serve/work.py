@@ -21,6 +21,12 @@ from adasent.text.tokenize import run_tokenizer
 EXPLAIN_COST = 3
 
 
+def cost(n_words: int, predictor: Predictor) -> int:
+    """Of a prediction: twice the units of a pyramid, or near it; without a height words squared."""
+    levels = min(n_words, predictor.network.config.max_height or n_words)
+    return n_words**2 - (n_words - levels) ** 2
+
+
 class Predict:
     """Makes the prediction of a text, as a JSON value."""
 
@@ -29,11 +35,11 @@ class Predict:
         self.classes = predictor.classes_.tolist()
 
     def prepare(self, text: str) -> tuple[tuple[Ints, int], int]:
-        """Ids and the number of words before the cut at max_words, and the words squared."""
+        """Ids and the number of words before the cut at max_words, and the cost."""
         encoder = self.predictor.encoder
         tokens = run_tokenizer(encoder.tokenizer, text)
         ids = encoder.vocabulary.encode(tokens[: encoder.max_words])
-        return (ids, len(tokens)), len(ids) ** 2
+        return (ids, len(tokens)), cost(len(ids), self.predictor)
 
     def run(self, prepared: Sequence[tuple[Ints, int]]) -> list[dict[str, Any]]:
         """Label and probabilities of each text, and what was adapted in it."""
@@ -51,10 +57,17 @@ class Predict:
 
 
 class Explain:
-    """Makes the explanation of a text, written as JSON; refuses texts of more than max_words."""
+    """Makes the explanation of a text, written as JSON; refuses texts of too many words.
+
+    Without a height, those are more than ``max_words``. With one, a longer text may be explained
+    as long as its pyramid has no more units.
+    """
 
     def __init__(self, predictor: Predictor, max_words: int) -> None:
         self.predictor = predictor
+        height = predictor.network.config.max_height
+        if height is not None and height < max_words:
+            max_words = (max_words**2 + height**2) // (2 * height)  # of equal cost
         self.max_words = max_words
         self._filters = Lock()
 
@@ -67,7 +80,7 @@ class Explain:
                 f"expected at most {self.max_words} words to explain, got {n_words}; "
                 "/v1/predict takes longer texts",
             )
-        return text, EXPLAIN_COST * n_words**2
+        return text, EXPLAIN_COST * cost(n_words, self.predictor)
 
     def run(self, prepared: Sequence[str]) -> list[str]:
         """Explanations; written here, because that takes time that the event loop has not."""

@@ -32,25 +32,30 @@ def pad(rows: Sequence[np.ndarray]) -> Batch:
     return Batch(ids, lengths)
 
 
-def n_cells(lengths: np.ndarray) -> np.ndarray:
-    """Units in the pyramid of a text of each length: T(T+1)/2."""
-    cells: np.ndarray = lengths * (lengths + 1) // 2
+def n_cells(lengths: np.ndarray, height: int | None = None) -> np.ndarray:
+    """Units in the pyramid of a text of each length: T(T+1)/2, or less with a height."""
+    levels = lengths if height is None else np.minimum(lengths, height)
+    cells: np.ndarray = lengths * levels - levels * (levels - 1) // 2
     return cells
 
 
 def length_buckets(
-    lengths: np.ndarray, batch_size: int, *, max_cells: int = MAX_CELLS
+    lengths: np.ndarray,
+    batch_size: int,
+    *,
+    max_cells: int = MAX_CELLS,
+    height: int | None = None,
 ) -> list[np.ndarray]:
     """Partition rows into batches of similar length: index arrays, in order of length.
 
-    A batch has at most ``batch_size`` rows and ``max_cells`` cells; a single longer row makes a
-    batch of its own. Rows of equal length keep their order: who shuffles them first meets other
-    neighbours.
+    A batch has at most ``batch_size`` rows and ``max_cells`` cells, of pyramids of at most
+    ``height`` levels; a single longer row makes a batch of its own. Rows of equal length keep their
+    order: who shuffles them first meets other neighbours.
     """
     order = np.argsort(lengths, kind="stable")
     batches: list[np.ndarray] = []
     start = cells = 0
-    for stop, row_cells in enumerate(n_cells(lengths[order]).tolist()):
+    for stop, row_cells in enumerate(n_cells(lengths[order], height).tolist()):
         if stop > start and (stop - start == batch_size or cells + row_cells > max_cells):
             batches.append(order[start:stop])
             start, cells = stop, 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from adasent.errors import AdaSentWarning, DataError
-from adasent.text.tokenize import Tokenizer, run_tokenizer
-from adasent.text.vocabulary import Vocabulary
+from adasent.text.tokenize import REMEMBERED, Tokenizer, run_tokenizer, split_chunk, words
+from adasent.text.vocabulary import UNK_ID, Vocabulary
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -60,24 +61,76 @@ class TextEncoder:
         self.tokenizer = tokenizer
         self.vocabulary = vocabulary
         self.max_words = max_words
+        self._chunks = _Chunks(vocabulary)
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
         """(T,) ids for each text, never empty."""
+        if self.tokenizer is words:
+            return self._by_chunk(texts)
         tokenised = tokenise(texts, self.tokenizer, self.max_words)
         return [self.vocabulary.encode(tokens) for tokens in tokenised]
+
+    def _by_chunk(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The same where each piece between white space is tokenised by itself."""
+        ids_of = self._chunks.__getitem__
+        ids: list[int] = []
+        ends, long, empty = [], 0, 0
+        for text in texts:
+            own = list(chain.from_iterable(map(ids_of, text.split())))
+            if len(own) > self.max_words:
+                long += 1
+                del own[self.max_words :]
+            elif not own:
+                empty += 1
+                own = [UNK_ID]
+            ids += own
+            ends.append(len(ids))
+        _warn(len(texts), long, empty, self.max_words)
+        every = np.array(ids, dtype=np.int64)
+        return [every[first:end] for first, end in pairwise([0, *ends])]
+
+
+class _Chunks(dict[str, tuple[int, ...]]):
+    """Ids of pieces of text without white space that were met before."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, chunk: str) -> tuple[int, ...]:
+        ids = tuple(map(self.vocabulary.id_of, split_chunk(chunk)))
+        if len(chunk) <= REMEMBERED:
+            if len(self) >= _MAX_CHUNKS:
+                self.clear()
+            self[chunk] = ids
+        return ids
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Chunks, (self.vocabulary,)
+
+
+_MAX_CHUNKS = 2**16
 
 
 def tokenise(texts: Sequence[str], tokenizer: Tokenizer, max_words: int) -> list[list[str]]:
     """Tokens of each text, at most ``max_words``, with one counted warning for what was unusual."""
-    tokenised = [run_tokenizer(tokenizer, text) for text in texts]
+    return cut([run_tokenizer(tokenizer, text) for text in texts], max_words, stacklevel=4)
+
+
+def cut(tokenised: list[list[str]], max_words: int, *, stacklevel: int = 3) -> list[list[str]]:
+    """The second half of :func:`tokenise`, for tokens that are there already."""
     long = sum(len(tokens) > max_words for tokens in tokenised)
     empty = sum(not tokens for tokens in tokenised)
+    _warn(len(tokenised), long, empty, max_words, stacklevel + 1)
+    return [tokens[:max_words] for tokens in tokenised]
+
+
+def _warn(n_texts: int, long: int, empty: int, max_words: int, stacklevel: int = 4) -> None:
     notes = []
     if long:
         notes.append(f"{long} longer than max_words={max_words}, cut there")
     if empty:
         notes.append(f"{empty} without a word, read as one unknown word")
     if notes:
-        given = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
-        warnings.warn(f"of {given}: {'; '.join(notes)}", AdaSentWarning, stacklevel=3)
-    return [tokens[:max_words] for tokens in tokenised]
+        given = "1 text" if n_texts == 1 else f"{n_texts} texts"
+        warnings.warn(f"of {given}: {'; '.join(notes)}", AdaSentWarning, stacklevel=stacklevel)

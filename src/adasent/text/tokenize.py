@@ -66,21 +66,23 @@ def words(text: str) -> list[str]:
     """
     tokens: list[str] = []
     for chunk in text.split():  # no token has white space in it
-        tokens.extend(_known(chunk) if len(chunk) <= _REMEMBERED else _split(chunk))
+        tokens.extend(_known(chunk) if len(chunk) <= REMEMBERED else split_chunk(chunk))
     return tokens
 
 
 #: Longest piece between white space that is remembered; longer ones hardly come again.
-_REMEMBERED = 40
+REMEMBERED = 40
 
 
 @lru_cache(maxsize=2**16)
 def _known(chunk: str) -> tuple[str, ...]:
-    return tuple(_split(chunk))
+    return tuple(split_chunk(chunk))
 
 
-def _split(chunk: str) -> list[str]:
-    """Tokens of a text without white space."""
+def split_chunk(chunk: str) -> list[str]:
+    """Tokens that `words` makes of a text without white space; it has at least one character."""
+    if chunk.isascii() and (chunk.isalnum() or len(chunk) == 1):
+        return [chunk.lower()]  # what the expression would find, sooner
     tokens = [match.group().lower() for match in word_pattern().finditer(chunk)]
     if chunk.isascii():
         return tokens

@@ -106,6 +106,10 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} words, {self._n_training} seen in training)"
 
+    def id_of(self, token: str) -> int:
+        """The id of a token."""
+        return self._ids.get(token, UNK_ID)
+
     def encode(self, tokens: Sequence[str]) -> NDArray[np.int64]:
         """The ids of some tokens, shape (T,); a text without tokens is one unknown word."""
         ids = self._ids

@@ -47,10 +47,10 @@ class Examples:
             None if self.heights is None else [self.heights[i] for i in rows],
         )
 
-    def sample(self, seed: int) -> Examples:
+    def sample(self, seed: int, height: int | None = None) -> Examples:
         """A few rows whose pyramids have so few units that keeping them costs little memory."""
         rows = np.random.default_rng(seed).permutation(len(self))
-        n_units = n_cells(self.lengths)
+        n_units = n_cells(self.lengths, height)
         rows = rows[n_units[rows] <= SAMPLE_UNITS / 4]
         rows = rows[np.cumsum(n_units[rows]) <= SAMPLE_UNITS][:SAMPLE_TEXTS]
         return self.take(rows if len(rows) else np.array([n_units.argmin()]))

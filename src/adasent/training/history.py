@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adasent.errors import nearest
+from adasent.checks import check_flag, check_integer
+from adasent.errors import ConfigError, nearest
 
 
 class History(Sequence[Mapping[str, Any]]):
@@ -38,8 +39,13 @@ class History(Sequence[Mapping[str, Any]]):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> History:
-        """Inverse of :meth:`to_dict`."""
-        history = cls(values["epochs"])
-        history.best_epoch = values["best_epoch"]
-        history.interrupted = bool(values["interrupted"])
+        """Inverse of :meth:`to_dict`; raises ``ConfigError`` for what is no history."""
+        rows, best = values["epochs"], values["best_epoch"]
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ConfigError("expected history.epochs to be a list of objects")
+        if best is not None:
+            check_integer("history.best_epoch", best, 0, len(rows) - 1)
+        check_flag("history.interrupted", values["interrupted"])
+        history = cls(rows)
+        history.best_epoch, history.interrupted = best, values["interrupted"]
         return history

@@ -78,7 +78,7 @@ def train(
     _check(runs, checkpoint)
     members = [_Member(run) for run in runs]
     if len(runs) == 1:
-        members[0].sample = runs[0].training.sample(runs[0].seed)
+        members[0].sample = runs[0].training.sample(runs[0].seed, runs[0].height)
     stack = Stack(runs, device or default_device(), cuda_graph=cuda_graph)
     state = checkpoint.read() if checkpoint else None
     if state is not None:
@@ -127,7 +127,8 @@ class _Member:
         self.order = self.order_of(len(self.history))
 
     def order_of(self, epoch: int) -> EpochOrder:
-        return epoch_order(self.lengths, self.run.config.batch_size, self.run.seed, epoch)
+        run = self.run
+        return epoch_order(self.lengths, run.config.batch_size, run.seed, epoch, run.height)
 
     @property
     def finished(self) -> bool:

@@ -34,6 +34,11 @@ class Run:
         training = self.config.optimizer, self.config.fine_tune, self.validation is None
         return type(self.model), *settings, dtype, *training
 
+    @property
+    def height(self) -> int | None:
+        """Levels of a pyramid at most, if the network has such a bound."""
+        return getattr(self.model.config, "max_height", None)
+
 
 def dense_weights(model: System) -> dict[str, Tensor]:
     """All weights but the word table, by name."""

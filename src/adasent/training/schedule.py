@@ -44,11 +44,17 @@ class Plan:
     widths: list[int]  # words of the longest text of each step
 
 
-def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> EpochOrder:
-    """Batches of similar length; which texts of a length meet is drawn from (seed, epoch)."""
+def epoch_order(
+    lengths: np.ndarray, batch_size: int, seed: int, epoch: int, height: int | None = None
+) -> EpochOrder:
+    """Batches of similar length; which texts of a length meet is drawn from (seed, epoch).
+
+    ``height`` bounds the levels of a pyramid, and so what a long text adds to a batch.
+    """
     rng = np.random.default_rng(np.random.SeedSequence([seed, epoch]))
     shuffled = rng.permutation(len(lengths))
-    batches = [shuffled[rows] for rows in length_buckets(lengths[shuffled], batch_size)]
+    buckets = length_buckets(lengths[shuffled], batch_size, height=height)
+    batches = [shuffled[rows] for rows in buckets]
     return EpochOrder(batches, rng.integers(2**63, size=len(batches)), epoch)
 
 
@@ -70,9 +76,11 @@ def training_plan(
     return plan
 
 
-def validation_plan(lengths: Sequence[np.ndarray], batch_size: int, filler: int) -> Plan:
+def validation_plan(
+    lengths: Sequence[np.ndarray], batch_size: int, filler: int, height: int | None = None
+) -> Plan:
     """The same without chance: batches by length."""
-    batches = [length_buckets(one, batch_size) for one in lengths]
+    batches = [length_buckets(one, batch_size, height=height) for one in lengths]
     steps = [np.arange(max(len(rows) for rows in batches))] * len(batches)
     return _fill(batches, steps, lengths, filler)
 

@@ -305,7 +305,8 @@ class Stack:
         self._validation_steps: Steps | None = None
         if self.validation is not None:
             lengths = [run.validation.lengths for run in self.runs if run.validation is not None]
-            plan = validation_plan(lengths, VALIDATION_BATCH, self.validation.filler)
+            height = self.runs[0].height
+            plan = validation_plan(lengths, VALIDATION_BATCH, self.validation.filler, height)
             self._validation_steps = self.upload(plan)
 
     def _setting(self, name: str) -> Tensor:

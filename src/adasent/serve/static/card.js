@@ -105,7 +105,7 @@ export class Card {
     this.drawWords(changed);
     const scroll = this.find(".scroll");
     const width = scroll.clientWidth;
-    this.drawLevels(rowHeight(found.tokens.length, width));
+    this.drawLevels(rowHeight(found.beliefs.length, width));
     scroll.replaceChildren(drawPyramid(found, {
       width, largest, changed,
       on: { show: (t, j) => this.showUnit(t, j), hide: () => this.hideUnit() },

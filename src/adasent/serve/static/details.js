@@ -60,7 +60,7 @@ export function unitDetails(explanation, t, j) {
 export function levelDetails(explanation, t) {
   const vote = explanation.level_probabilities[t];
   const best = explanation.classes.indexOf(explanation.predicted);
-  const what = t === 0 ? "single words" : t === explanation.beliefs.length - 1
+  const what = t === 0 ? "single words" : t === explanation.tokens.length - 1
     ? "the whole sentence" : `phrases of ${t + 1} words`;
   return [
     html("p", { class: "phrase" }, `Level ${t + 1}: ${what}`),

@@ -6,13 +6,14 @@ import { percent, svg } from "./dom.js";
 const LONGEST_WORD = 14; // characters shown of a slanted word
 const NARROW = 420; // pixels, a phone
 
-export function rowHeight(nWords, width) {
-  const row = nWords <= 14 ? 26 : nWords <= 30 ? 20 : nWords <= 60 ? 14 : 10;
-  return width < NARROW ? Math.min(row, 22, Math.max(14, Math.floor(400 / nWords))) : row;
+// As many levels as words, unless the model has a height.
+export function rowHeight(nLevels, width) {
+  const row = nLevels <= 14 ? 26 : nLevels <= 30 ? 20 : nLevels <= 60 ? 14 : 10;
+  return width < NARROW ? Math.min(row, 22, Math.max(14, Math.floor(400 / nLevels))) : row;
 }
 
 export function largestScore(explanation) {
-  return Math.max(0, ...explanation.units.flat().map((unit) => leaning(unit.score).value));
+  return explanation.units.flat().reduce((most, unit) => Math.max(most, leaning(unit.score).value), 0);
 }
 
 export function phraseOf(explanation, level, index) {
@@ -23,12 +24,14 @@ export function phraseOf(explanation, level, index) {
 // on.show(level, index), on.hide(): a unit is pointed at, or no unit is.
 export function drawPyramid(explanation, { width, largest, changed, on }) {
   const n = explanation.tokens.length;
-  const row = rowHeight(n, width);
+  const highest = explanation.units.length - 1;
+  const row = rowHeight(highest + 1, width);
   const fits = explanation.tokens.every((token) => 7.6 * token.length + 6 <= Math.min(88, width / n));
   const lean = fits ? 0 : 24; // slanted words end to the left of their unit
-  const cell = Math.max(width < NARROW ? 8 : 6, Math.min(88, Math.floor((width - lean) / n)));
+  const least = highest + 1 < n ? 13 : width < NARROW ? 8 : 6; // a flat pyramid scrolls: let it be read
+  const cell = Math.max(least, Math.min(88, Math.floor((width - lean) / n)));
   const gap = cell < 14 ? 1 : 2;
-  const base = n * row;
+  const base = (highest + 1) * row;
   const longest = Math.min(LONGEST_WORD, Math.max(...explanation.tokens.map((token) => token.length)));
   const height = base + (fits ? 26 : 22 + 6 * longest);
   const root = svg("svg", {
@@ -135,7 +138,7 @@ export function drawPyramid(explanation, { width, largest, changed, on }) {
     const steps = {
       ArrowLeft: [t, j - 1], ArrowRight: [t, j + 1],
       ArrowUp: [t + 1, Math.min(j, n - t - 2)], ArrowDown: [t - 1, j],
-      Home: [t, 0], End: [t, n - t - 1], PageUp: [n - 1, 0], PageDown: [0, j],
+      Home: [t, 0], End: [t, n - t - 1], PageUp: [highest, Math.min(j, n - highest - 1)], PageDown: [0, j],
     };
     if (event.key === "Enter" || event.key === " ") pin(t, j);
     else if (event.key === "Escape" && state.pinned) pin(...state.pinned);
