@@ -1,10 +1,11 @@
-"""Check and time the fused pyramid on a CUDA device: ``python benchmarks/gpu_pyramid.py FOLDER``.
+"""Check and time the pyramid on a CUDA device: ``python benchmarks/gpu_pyramid.py FOLDER``.
 
-Needs torch, triton and numpy only. Correctness comes first: every size, length, pooling, activation
-and precision against the packed pyramid in float64, on poisoned memory, within the bounds that the
-tests use too (``tests/pyramid_bounds.py``, which derives them). Then times against the
-packed pyramid run eagerly, for one model and for a stack, with the ceilings of this device measured
-in the same run. Prints a short table last and writes everything to FOLDER/gpu_pyramid.json.
+Needs torch, triton and numpy only. Correctness comes first: sizes, lengths, gate groups, poolings
+and activations in float64, float32 and TF32 against the packed pyramid in float64, on poisoned
+memory, within the bounds of ``benchmarks/bounds.py``, which derives them. Then forward, backward
+and both, for one model and for a stack, beside the packed pyramid run eagerly, and the whole
+network predicting from ids; the ceilings of this device are measured in the same run. Prints the
+rows of a table and writes everything to FOLDER/gpu_pyramid.json.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,40 +24,62 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":  # Python then looks in the folder of the script, not in ours
-    sys.path[:1] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests")]
+    sys.path[:1] = [str(ROOT), str(ROOT / "src")]
 
 import torch  # noqa: E402
-from adasent.pyramid.fused import Options, Tiling, choose_tiling, pyramid_fused  # noqa: E402
 from torch import Tensor  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
-from adasent.pyramid import fused  # noqa: E402
+from adasent.pyramid import cuda  # noqa: E402
+from adasent.pyramid.cuda import pyramid_cuda  # noqa: E402
 from adasent.pyramid.packed import pyramid_packed  # noqa: E402
 from adasent.pyramid.weights import PyramidWeights  # noqa: E402
+from adasent.systems.adasent import AdaSent  # noqa: E402
+from adasent.systems.config import AdaSentConfig  # noqa: E402
+from benchmarks.bounds import MODES, bounds, calm, errors, sizes  # noqa: E402
 from benchmarks.device import about  # noqa: E402
-from pyramid_bounds import MODES, bounds, calm, errors, sizes  # noqa: E402
 
 DEVICE = "cuda"
 WORKERS = 12  # compile on all cores; the device is shared without harm, nothing is timed meanwhile
 
-LENGTHS = {str(n): [n, n] for n in (1, 2, 3, 31, 63, 64, 65, 120)}
+LENGTHS = {str(n): [n, n] for n in (1, 2, 3, 31, 64, 65)}
 LENGTHS["mixed"] = [5, 64, 1, 31, 120, 2, 3, 63, 65, 17, 17, 9]
+LENGTHS["long"] = [300, 7]  # in segments
 SIZES = [1, 20, 50, 100, 128, 200, 256]
+GROUPS = [1, 25, 100]  # of the 100 dimensions that are timed
+
+Row = dict[str, Any]
 
 
-def eager(words: Tensor, lengths: Tensor, weights: PyramidWeights, **to: Any) -> Tensor:
+def set_precision(mode: str) -> torch.dtype:
+    """Let torch multiply as the mode says; the type of its tensors."""
+    torch.set_float32_matmul_precision("high" if mode == "tf32" else "highest")
+    return torch.float64 if mode == "float64" else torch.float32
+
+
+def eager(words: Tensor, lengths: Tensor, *weights: Tensor, **to: Any) -> Tensor:
     """The packed pyramid on padded words: the vectorised version without a kernel of its own."""
     packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    built = pyramid_packed(packed, weights, **to)
+    built = pyramid_packed(packed, PyramidWeights(*weights), **to)
     return pad_packed_sequence(built.levels, batch_first=True, total_length=words.shape[1])[0]
+
+
+def kernel(words: Tensor, lengths: Tensor, *weights: Tensor, **to: Any) -> Tensor:
+    """What is measured, of one model or, as training has it, of a stack."""
+
+    def one(words: Tensor, lengths: Tensor, *own: Tensor) -> Tensor:
+        return pyramid_cuda(words, lengths, PyramidWeights(*own), **to)
+
+    build = torch.func.vmap(one) if words.dim() == 4 else one
+    return build(words, lengths, *weights)
 
 
 # Correctness.
 
 
 def random_case(
-    lengths: list[list[int]], size: int, seed: int, dtype: torch.dtype = torch.float32
-) -> tuple[Tensor, Tensor, list[Tensor]]:
+    lengths: list[list[int]], size: int, n_groups: int, seed: int, dtype: torch.dtype
+) -> list[Tensor]:
     """Words (K, B, T, D) with NaN as padding, lengths (K, B), six weights of K models."""
     generator = torch.Generator(DEVICE).manual_seed(seed)
     counts = torch.tensor(lengths, device=DEVICE)
@@ -69,8 +91,9 @@ def random_case(
     words = draw(n_sentences, n_words, size)
     padding = torch.arange(n_words, device=DEVICE) >= counts[..., None]
     words = words.masked_fill(padding[..., None], float("nan"))
-    shapes = [(size, size), (size, size), (size,), (3, size), (3, size), (3,)]
-    return words, counts, calm([draw(*shape) / shape[-1] ** 0.5 for shape in shapes])
+    gates = 3 * n_groups
+    shapes = [(size, size), (size, size), (size,), (gates, size), (gates, size), (gates,)]
+    return [words, counts, *calm([draw(*shape) / shape[-1] ** 0.5 for shape in shapes])]
 
 
 def random_target(shape: torch.Size) -> Tensor:
@@ -79,97 +102,84 @@ def random_target(shape: torch.Size) -> Tensor:
     return torch.randn(shape, device=DEVICE, generator=generator)
 
 
-def outcome(
-    build: Callable[..., Tensor], words: Tensor, lengths: Tensor, weights: list[Tensor], **to: Any
-) -> list[Tensor]:
+def outcome(build: Callable[..., Tensor], case: list[Tensor], **to: Any) -> list[Tensor]:
     """Levels, and the gradients of a fixed random projection of them."""
+    words, lengths, *weights = case
     inputs = [tensor.detach().clone().requires_grad_() for tensor in (words, *weights)]
-    levels = build(inputs[0], lengths, PyramidWeights(*inputs[1:]), **to)
+    levels = build(inputs[0], lengths, *inputs[1:], **to)
     target = random_target(levels.shape).to(levels.dtype)
     gradients = torch.autograd.grad((levels * target).sum(), inputs, materialize_grads=True)
     return [levels.detach(), *gradients]
 
 
-def poisoned(*shape: Any, **options: Any) -> Tensor:
-    tensor = torch.empty(*shape, **options)
-    return tensor.fill_(float("nan") if tensor.is_floating_point() else -(2**30))
+def poisoned(*shape: int, **options: Any) -> Tensor:
+    return torch.empty(*shape, **options).fill_(float("nan"))
 
 
-def check(size: int, mode_name: str) -> list[dict[str, Any]]:
-    """All lengths, and all variants on mixed lengths, for one size and mode; in its own process."""
-    mode = next(mode for mode in MODES if mode.name == mode_name)
-    fused._empty = poisoned
-    rows = []
-    cases = [(name, "tanh", "mean", 1) for name in LENGTHS]
-    cases += [("mixed", "tanh", "mean", 4)]
-    if size in (20, 100, 200):
-        cases += [("mixed", "tanh", "max", 4), ("mixed", "relu", "mean", 1)]
-    for i, (name, activation, pooling, group) in enumerate(cases):
-        to = {"activation": activation, "pooling": pooling}
-        words, lengths, weights = random_case([LENGTHS[name]], size, seed=1000 * size + i)
-        options = Options(
-            activation == "relu", pooling == "max", mode.precision, mode.storage, True, None, None
-        )
-        tiling = replace(choose_tiling(words, options), group=group)
-        row: dict[str, Any] = {"size": size, "mode": mode.name, "lengths": name, **to}
-        row["group"] = group
+def cases(size: int) -> Iterator[tuple[str, int, str, str]]:
+    """Lengths, groups, activation and pooling of what is checked of a size."""
+    groups = sorted({n for n in (1, size // 4, size) if n and size % n == 0})
+    for n_groups in groups:
+        yield "mixed", n_groups, "tanh", "mean"
+        if size in (20, 100, 200):
+            yield "mixed", n_groups, "tanh", "max"
+            yield "mixed", n_groups, "relu", "mean"
+    for name in LENGTHS:
+        if name != "mixed":
+            yield name, groups[-1], "tanh", "mean"
+
+
+def check(size: int, mode: str) -> list[Row]:
+    """All cases of one size and mode; in a process of its own."""
+    cuda._empty = poisoned
+    rows: list[Row] = []
+    for i, (name, n_groups, activation, pooling) in enumerate(cases(size)):
+        how = {"activation": activation, "pooling": pooling}
+        row: Row = {"size": size, "mode": mode, "lengths": name, "groups": n_groups, **how}
         try:
-            double = [tensor.double() for tensor in (words[0], *[weight[0] for weight in weights])]
-            expected = outcome(eager, double[0], lengths[0], double[1:], **to)
-            target = random_target(expected[0].shape).double()
-            scale = sizes(expected, double[0], LENGTHS[name], double[1:], target, **to)
-            cut = {"precision": mode.precision, "storage": mode.storage, "tiling": tiling}
-            found = outcome(
-                pyramid_fused, words[0], lengths[0], [weight[0] for weight in weights], **to, **cut
-            )
-            again = outcome(
-                pyramid_fused, words[0], lengths[0], [weight[0] for weight in weights], **to, **cut
-            )
-            with torch.no_grad():
-                alone = pyramid_fused(
-                    words[0], lengths[0], PyramidWeights(*[w[0] for w in weights]), **to, **cut
-                )
-            row["errors"] = errors(found, expected, scale)
-            kinked = activation == "relu" or pooling == "max"
-            limit = bounds(mode.precision, mode.storage, size, max(LENGTHS[name]), kinked=kinked)
-            row["of_bound"] = {key: error / limit[key] for key, error in row["errors"].items()}
-            row["repeats"] = all(map(torch.equal, found, again))
-            row["inference_equal"] = bool(torch.equal(alone, found[0]))
-            close = all(share <= 1 for share in row["of_bound"].values())  # which NaN is not
-            row["ok"] = close and row["repeats"] and row["inference_equal"]
+            seed = 1000 * size + i
+            row |= check_case(LENGTHS[name], size, n_groups, mode, seed, **how)
         except Exception as error:
-            row.update(ok=False, failure=f"{type(error).__name__}: {error}"[:500])
+            row |= {"ok": False, "failure": f"{type(error).__name__}: {error}"[:500]}
         rows.append(row)
     return rows
 
 
-def check_stack() -> list[dict[str, Any]]:
-    """Three models in a stack, and by vmap, against three runs: bit for bit."""
-    fused._empty = poisoned
-    words, lengths, weights = random_case([[5, 31, 1], [9, 2, 2], [7, 7, 40]], 100, seed=3)
-    row: dict[str, Any] = {"size": 100, "mode": "tf32", "lengths": "stack of 3"}
+def check_case(
+    lengths: list[int], size: int, n_groups: int, mode: str, seed: int, **how: str
+) -> Row:
+    """Errors against double precision, and whether a second run gives the same bits."""
+    case = random_case([lengths], size, n_groups, seed, set_precision(mode))
+    alone = [tensor[0] for tensor in case]
+    double = [tensor.double() if tensor.is_floating_point() else tensor for tensor in alone]
+    expected = outcome(eager, double, **how)
+    target = random_target(expected[0].shape).double()
+    scale = sizes(expected, double[0], lengths, double[2:], target, **how)
+    found, again = (outcome(kernel, alone, **how) for _ in range(2))
+    with torch.no_grad():
+        without = kernel(*alone, **how)  # keeps two levels only
+    kinked = how != {"activation": "tanh", "pooling": "mean"}
+    limit = bounds(mode, size, max(lengths), kinked=kinked)
+    wrong = errors(found, expected, scale)
+    wrong["no-grad levels"] = errors([without, *found[1:]], expected, scale)["levels"]
+    limit["no-grad levels"] = limit["levels"]
+    of_bound = {name: error / limit[name] for name, error in wrong.items()}
+    repeats = all(map(torch.equal, found, again))
+    close = all(share <= 1 for share in of_bound.values())  # which NaN is not
+    return {"errors": wrong, "of_bound": of_bound, "repeats": repeats, "ok": close and repeats}
+
+
+def check_stack() -> list[Row]:
+    """Three models by vmap against three runs, in double precision."""
+    cuda._empty = poisoned
+    row: Row = {"size": 20, "mode": "float64", "lengths": "stack of 3"}
+    case = random_case([[5, 31, 1], [9, 2, 2], [7, 7, 40]], 20, 5, 3, torch.float64)
     try:
-        stacked = outcome(pyramid_fused, words, lengths, weights)
-        tiling = choose_tiling(
-            words, Options(False, False, "tf32", torch.float32, True, None, None)
-        )
-
-        def mapped(words: Tensor, lengths: Tensor, weights: PyramidWeights) -> Tensor:
-            def one(words: Tensor, lengths: Tensor, *weights: Tensor) -> Tensor:
-                return pyramid_fused(words, lengths, PyramidWeights(*weights), tiling=tiling)
-
-            return torch.func.vmap(one)(words, lengths, *weights[:6])
-
-        by_vmap = outcome(mapped, words, lengths, weights)
-        target_free = []
-        for k in range(3):
-            alone = pyramid_fused(
-                words[k], lengths[k], PyramidWeights(*[w[k] for w in weights]), tiling=tiling
-            )
-            target_free.append(torch.equal(alone, stacked[0][k]))
-        row["ok"] = all(target_free) and all(map(torch.equal, stacked, by_vmap))
+        stacked = outcome(kernel, case)[0]
+        alone = torch.stack([kernel(*[tensor[k] for tensor in case]) for k in range(3)])
+        row["ok"] = bool((stacked - alone).norm() < 1e-12 * alone.norm())
     except Exception as error:
-        row.update(ok=False, failure=f"{type(error).__name__}: {error}"[:500])
+        row |= {"ok": False, "failure": f"{type(error).__name__}: {error}"[:500]}
     return [row]
 
 
@@ -177,60 +187,24 @@ def check_stack() -> list[dict[str, Any]]:
 
 
 class Work(NamedTuple):
-    """A stack of MR-like batches; sentences within a batch have similar lengths, as in training."""
+    """A stack of MR-like batches."""
 
-    name: str
     n_models: int
     n_sentences: int
     size: int = 100
 
-
-SINGLE = Work("K=1 B=64", 1, 64)
-STACK = Work("K=50 B=50", 50, 50)
-
-
-def mr_lengths(work: Work) -> list[list[int]]:
-    generator = np.random.default_rng(7)
-    shape = (work.n_models, work.n_sentences)
-    return generator.normal(21, 9.4, shape).round().clip(1, 59).astype(int).tolist()
+    @property
+    def shape(self) -> str:
+        """As the rows name it."""
+        return f"K={self.n_models} B={self.n_sentences}"
 
 
-def prepare(work: Work, seed: int = 1) -> tuple[Tensor, Tensor, list[Tensor], int]:
-    """Inputs, and the number of cells."""
-    lengths = mr_lengths(work)
-    words, counts, weights = random_case(lengths, work.size, seed)
-    words = words.nan_to_num(0.0)
-    cells = int((counts * (counts + 1) // 2).sum())
-    return words, counts, weights, cells
+WORKS = (Work(1, 64), Work(50, 50))
 
 
-def step(
-    words: Tensor, lengths: Tensor, weights: list[Tensor], cells: int, **to: Any
-) -> Callable[[], object]:
-    """Forward and backward of the fused pyramid."""
-    inputs = [tensor.clone().requires_grad_() for tensor in (words, *weights)]
-    target = torch.randn_like(words)
-
-    def run() -> object:
-        levels = pyramid_fused(
-            inputs[0], lengths, PyramidWeights(*inputs[1:]), max_cells=cells, **to
-        )
-        return torch.autograd.grad(levels, inputs, target)
-
-    return run
-
-
-def eager_step(words: Tensor, lengths: Tensor, weights: list[Tensor]) -> Callable[[], object]:
-    """Forward and backward of the packed pyramid, one model."""
-    inputs = [tensor[0].clone().requires_grad_() for tensor in (words, *weights)]
-    target = torch.randn_like(inputs[0])
-    known = lengths[0].cpu()  # as a data loader knows them, without waiting for the device
-
-    def run() -> object:
-        levels = eager(inputs[0], known, PyramidWeights(*inputs[1:]))
-        return torch.autograd.grad(levels, inputs, target)
-
-    return run
+def mr_lengths(*shape: int) -> np.ndarray:
+    """Words of sentences like MR's."""
+    return np.random.default_rng(7).normal(21, 9.4, shape).round().clip(1, 59).astype(int)
 
 
 def milliseconds(run: Callable[[], object], budget: float = 0.5) -> list[float]:
@@ -267,50 +241,12 @@ def graphed(run: Callable[[], object]) -> Callable[[], object]:
     return graph.replay
 
 
-def default_tiling(work: Work, storage: torch.dtype = torch.float32) -> Tiling:
-    words = torch.empty(work.n_models, work.n_sentences, 1, work.size, device=DEVICE)
-    return choose_tiling(words, Options(False, False, "tf32", storage, True, None, None))
-
-
-def variants(work: Work) -> dict[str, dict[str, Any]]:
-    """Named settings to time; the default first."""
-    plain, half = default_tiling(work), default_tiling(work, torch.bfloat16)
-    changes: list[dict[str, Any]] = [
-        {},
-        {"group": 1}, {"group": 2}, {"group": 4}, {"group": 8},
-        {"warps": 16}, {"backward_warps": 16}, {"warps": 4},
-        {"resident": False, "stages": 2}, {"resident": False, "stages": 3},
-        {"resident": False, "rows": 32, "group": max(1, plain.group // 2), "stages": 2},
-        {"cells": 64}, {"cells": 64, "weight_stages": 2}, {"weight_stages": 4},
-        {"tile": 64, "weight_warps": 4},
-    ]  # fmt: skip
-    named: dict[str, dict[str, Any]] = {}
-    for change in changes:
-        name = " ".join(f"{key}={value}" for key, value in change.items()) or "default"
-        named[name] = {"tiling": replace(plain, **change)}
-    for change in [
-        {},
-        {"warps": 4, "backward_warps": 4},
-        {"group": 2},
-        {"group": 8},
-        {"stages": 2},
-    ]:
-        name = " ".join(f"{key}={value}" for key, value in change.items())
-        named[f"bf16 {name}".strip()] = {
-            "tiling": replace(half, **change),
-            "storage": torch.bfloat16,
-        }
-    return named
-
-
-def warm(work: Work, name: str) -> str | None:
-    """Run a variant once, so that its kernels lie compiled in Triton's cache; or say why not."""
-    try:
-        step(*prepare(work), **variants(work)[name])()
-        torch.cuda.synchronize()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"[:300]
-    return None
+def peak_mb(run: Callable[[], object]) -> float:
+    """Most memory that a call holds above what was there before."""
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    run()
+    return float(torch.cuda.max_memory_allocated() - before) / 1e6
 
 
 def ceilings() -> dict[str, float]:
@@ -318,111 +254,124 @@ def ceilings() -> dict[str, float]:
     source = torch.randn(2**29, device=DEVICE)  # 2 GiB
     copy = torch.empty_like(source)
     seconds = milliseconds(lambda: copy.copy_(source))[1] / 1e3
-    found = {"copy_GB_per_s": 2 * source.nbytes / seconds / 1e9}
-    for name, dtype in (("tf32", torch.float32), ("bf16", torch.bfloat16)):
-        a = torch.randn(8192, 8192, device=DEVICE, dtype=dtype)
-        b = torch.randn(8192, 8192, device=DEVICE, dtype=dtype)
-        seconds = milliseconds(lambda a=a, b=b: a @ b)[1] / 1e3
-        found[f"{name}_TFLOP_per_s"] = 2 * 8192**3 / seconds / 1e12
-    return found
+    a, b = (torch.randn(8192, 8192, device=DEVICE) for _ in range(2))
+    product = milliseconds(lambda: a @ b)[1] / 1e3
+    return {
+        "copy_GB_per_s": 2 * source.nbytes / seconds / 1e9,
+        "tf32_TFLOP_per_s": 2 * 8192**3 / product / 1e12,
+    }
 
 
-def kernel_times(run: Callable[[], object]) -> dict[str, float]:
-    """Device milliseconds of each kernel of one call."""
-    from torch.profiler import ProfilerActivity, profile
+def contenders(work: Work, n_groups: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Name of what is timed -> a call."""
+    lengths = mr_lengths(work.n_models, work.n_sentences).tolist()
+    case = random_case(lengths, work.size, n_groups, 1, torch.float32)
+    words, counts, *weights = [x[0] if work.n_models == 1 else x for x in case]
+    inputs = [x.nan_to_num(0.0).requires_grad_() for x in (words, *weights)]
+    target = torch.randn_like(inputs[0])
 
-    run()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        for _ in range(5):
-            run()
-        torch.cuda.synchronize()
-    rows = sorted(profiler.key_averages(), key=lambda row: -row.device_time_total)
-    return {row.key[:60]: row.device_time_total / 5e3 for row in rows[:12]}
+    def forward(build: Callable[..., Tensor] = kernel, counts: Tensor = counts) -> Tensor:
+        return build(inputs[0], counts, *inputs[1:])
 
+    def without_gradient() -> Tensor:
+        with torch.no_grad():
+            return forward()
 
-def time_all(work: Work, failures: dict[str, str], ceiling: dict[str, float]) -> dict[str, Any]:
-    words, lengths, weights, cells = prepare(work)
-    sentences = work.n_models * work.n_sentences
-    case = (words, lengths, weights, cells)
-    report: dict[str, Any] = {"sentences": sentences, "cells": cells, "longest": words.shape[2]}
-    times: dict[str, Any] = {}
-
-    def measure(name: str, make: Callable[[], Callable[[], object]]) -> None:
-        try:
-            times[name] = milliseconds(make())
-        except Exception as error:
-            times[name] = f"{type(error).__name__}: {error}"[:300]
-
+    levels = forward()
     if work.n_models == 1:
-        measure("eager packed", lambda: eager_step(words, lengths, weights))
-    named = variants(work)
-    measure("default as CUDA graph", lambda: graphed(step(*case, **named["default"])))
-    for name, to in named.items():
-        if name in failures:
-            times[name] = failures[name]
-        else:
-            measure(name, lambda to=to: step(*case, **to))
-    measure("default again", lambda: step(*case, **named["default"]))
-
-    def inference() -> Callable[[], object]:
-        frozen = PyramidWeights(*weights)
-        return lambda: pyramid_fused(words, lengths, frozen)
-
-    measure("inference only", inference)
-    report["milliseconds"] = times
-    try:
-        report["kernels"] = kernel_times(step(*case, **named["default"]))
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        step(*case, **named["default"])()
-        report["peak_MB"] = (torch.cuda.max_memory_allocated() - before) / 1e6
-    except Exception as error:
-        report["kernels"] = f"{type(error).__name__}: {error}"[:300]
-    best = times["default as CUDA graph"]
-    if isinstance(best, list):
-        # Six (D, D) products a cell: two forward, two back, two for the weights. Bytes: units and
-        # compositions written and read back, z written and read twice, words and levels.
-        seconds = best[1] / 1e3
-        flop = 12 * work.size**2 * cells
-        moved = 4 * work.size * (7 * cells + 4 * words[..., 0].numel())
-        report["TFLOP_per_s"] = flop / seconds / 1e12
-        report["share_of_tf32"] = report["TFLOP_per_s"] / ceiling["tf32_TFLOP_per_s"]
-        report["share_of_copy"] = moved / seconds / 1e9 / ceiling["copy_GB_per_s"]
-        report["sentences_per_s"] = sentences / seconds
-    return report
+        known = counts.cpu()  # as a data loader knows them, without waiting for the device
+        yield "eager", lambda: torch.autograd.grad(forward(eager, known), inputs, target)
+    yield "without gradient", without_gradient
+    yield "forward", forward
+    yield "backward", lambda: torch.autograd.grad(levels, inputs, target, retain_graph=True)
+    yield "both", lambda: torch.autograd.grad(forward(), inputs, target)
 
 
-def show(report: dict[str, Any]) -> None:
-    print(
-        "\ncorrectness: worst error as a share of its bound, by size and mode; ! where one failed"
+def time_all(work: Work, n_groups: int, ceiling: dict[str, float]) -> Iterator[Row]:
+    """Rows of one shape and one number of groups."""
+
+    def row(name: str, unit: str, values: list[float]) -> Row:
+        spread = dict(zip(("p20", "median", "p80"), values, strict=True))
+        variant = f"N={n_groups}: {name}"
+        return {"what": "pyramid", "shape": work.shape, "variant": variant, "unit": unit, **spread}
+
+    calls = dict(contenders(work, n_groups))
+    for name, run in calls.items():
+        yield row(name, "ms", milliseconds(run))
+    taken = milliseconds(graphed(calls["both"]))
+    yield row("both, as a graph", "ms", taken)
+    yield row("peak", "MB", [peak_mb(calls["both"])] * 3)
+    lengths = mr_lengths(work.n_models, work.n_sentences)
+    flop, moved = costs(work.size, n_groups, int((lengths * (lengths + 1) // 2).sum()))
+    for name, share in (
+        ("of TF32 products", flop / (ceiling["tf32_TFLOP_per_s"] * 1e12)),
+        ("of a copy", moved / (ceiling["copy_GB_per_s"] * 1e9)),
+    ):
+        # Of the seconds taken as a graph, the share that the ceiling would have needed.
+        yield row(name, "share", [1e3 * share / ms for ms in reversed(taken)])
+
+
+def costs(size: int, n_groups: int, n_cells: int) -> tuple[int, int]:
+    """Operations and bytes of forward and backward on real cells; padding is not counted.
+
+    A product of 2 D + 4 N rows a cell, three times: forward, back to the units, and for the
+    weights. Forward, a product reads units and writes its rows; the kernel reads both and writes
+    units, compositions and gates. Backward, the kernel reads these and a gradient and writes two;
+    one product reads and adds to a gradient, the other reads units.
+    """
+    width = 2 * size + 4 * n_groups
+    flop = 3 * 2 * size * width * n_cells
+    forward = (size + width) + (size + width) + (2 * size + 2 * n_groups)
+    backward = (3 * size + 2 * n_groups) + (size + width) + (width + 2 * size) + (width + size)
+    return flop, 4 * (forward + backward) * n_cells
+
+
+def predict(n_sentences: int = 8192, batch: int = 1024) -> Row:
+    """Sentences a second of the whole network from ids on the device, batches of like length."""
+    config = AdaSentConfig(
+        n_trained=18_000, n_classes=2, vector_size=50, hidden_size=100, gate_groups=100
     )
+    model = AdaSent(config).to(DEVICE).eval()
+    lengths = np.sort(mr_lengths(n_sentences))
+    batches = []
+    for own in np.split(lengths, range(batch, n_sentences, batch)):
+        ids = torch.randint(2, 18_000, (len(own), int(own.max())), device=DEVICE)
+        batches.append((ids, torch.from_numpy(own).to(DEVICE)))
+
+    @torch.inference_mode()
+    def run() -> list[Tensor]:
+        return [model(ids, counts).log_probs for ids, counts in batches]
+
+    rates = [1e3 * n_sentences / taken for taken in reversed(milliseconds(run))]
+    spread = dict(zip(("p20", "median", "p80"), rates, strict=True))
+    row = {"what": "prediction", "shape": f"B={batch}", "variant": "from ids, N=100"}
+    return {**row, "unit": "sentences/s", **spread}
+
+
+def attempt(rows: list[Row], make: Callable[[], Iterator[Row] | list[Row]]) -> None:
+    """Add rows as they come; a failure is told and ends nothing else."""
+    try:
+        for row in make():
+            print(" ".join(str(value) for value in row.values()), flush=True)
+            rows.append(row)
+    except Exception as error:
+        print(f"FAILED: {type(error).__name__}: {error}"[:500], flush=True)
+
+
+def show_checks(checks: list[Row]) -> None:
+    """Worst error as a share of its bound, by size and mode; ! where one failed."""
     for mode in MODES:
         cells = []
         for size in SIZES:
-            rows = [
-                row for row in report["checks"] if (row["size"], row["mode"]) == (size, mode.name)
-            ]
+            rows = [row for row in checks if (row["size"], row["mode"]) == (size, mode)]
             shares = [share for row in rows for share in row.get("of_bound", {}).values()]
             failed = "" if all(row["ok"] for row in rows) else "!"
             cells.append(f"{size}:{max(shares, default=float('nan')):.2f}{failed}")
-        print(f"  {mode.name:7} " + "  ".join(cells))
-    bad = [row for row in report["checks"] if not row["ok"]]
-    print(f"  {len(report['checks'])} checks, {len(bad)} failed")
+        print(f"  {mode:7} " + "  ".join(cells))
+    bad = [row for row in checks if not row["ok"]]
+    print(f"  {len(checks)} checks, {len(bad)} failed", flush=True)
     for row in bad[:12]:
         print("  FAIL", {key: value for key, value in row.items() if key != "ok"})
-    print("\nceilings", {key: round(value, 1) for key, value in report["ceilings"].items()})
-    for name, work in report["times"].items():
-        print(f"\n{name}: {work['cells']} cells; ms p20 p50 p80, thousand sentences/s")
-        for label, value in work["milliseconds"].items():
-            if isinstance(value, str):
-                print(f"  {label:42} {value[:110]}")
-            else:
-                rate = work["sentences"] / value[1]
-                print(f"  {label:42} {value[0]:8.3f} {value[1]:8.3f} {value[2]:8.3f} {rate:9.1f}")
-        rest = {k: v for k, v in work.items() if k not in ("milliseconds", "kernels")}
-        print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in rest.items()})
-        print("   kernels (ms):", work.get("kernels"))
 
 
 def main() -> None:
@@ -431,40 +380,26 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="only check, do not time")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    torch.backends.cuda.matmul.allow_tf32 = True
     begin = time.perf_counter()
-    works = [] if arguments.check else [SINGLE, STACK]
-    report: dict[str, Any] = {
-        **about(),
-        "default": {work.name: asdict(default_tiling(work)) for work in (SINGLE, STACK)},
-        "times": {},
-        "ceilings": {},
-    }
-    path = arguments.folder / "gpu_pyramid.json"
-
-    def keep() -> None:  # a run that fails leaves what it had
-        path.write_text(json.dumps(report, indent=1, default=str))
-
+    report: Row = {**about(), "ceilings": {}, "rows": []}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
-        checks = [pool.submit(check_stack)]
-        checks += [pool.submit(check, size, mode.name) for mode in MODES for size in SIZES]
-        warmed = {
-            (work, name): pool.submit(warm, work, name) for work in works for name in variants(work)
-        }
-        report["checks"] = [row for future in checks for row in future.result()]
-        keep()
-        print(f"checked after {time.perf_counter() - begin:.0f} s", flush=True)
-        failures = {key: reason for key, future in warmed.items() if (reason := future.result())}
-    print(f"compiled after {time.perf_counter() - begin:.0f} s", flush=True)
-    if works:
+        futures = [pool.submit(check_stack)]
+        futures += [pool.submit(check, size, mode) for mode in MODES for size in SIZES]
+        report["checks"] = [row for future in futures for row in future.result()]
+    show_checks(report["checks"])
+    print(f"checked after {time.perf_counter() - begin:.0f} s", flush=True)
+    if not arguments.check:
+        set_precision("tf32")
         report["ceilings"] = ceilings()
-    for work in works:
-        failed = {name: reason for (at, name), reason in failures.items() if at == work}
-        report["times"][work.name] = time_all(work, failed, report["ceilings"])
-        keep()
-    show(report)
-    print(f"\n{time.perf_counter() - begin:.0f} s in all; everything is in {path.name}")
+        for work in WORKS:
+            for n_groups in GROUPS:
+                attempt(
+                    report["rows"], lambda w=work, n=n_groups: time_all(w, n, report["ceilings"])
+                )
+        attempt(report["rows"], lambda: [predict()])
+    (arguments.folder / "gpu_pyramid.json").write_text(json.dumps(report, indent=1))
+    print(f"{time.perf_counter() - begin:.0f} s in all")
     if not all(row["ok"] for row in report["checks"]):
         sys.exit(1)
 

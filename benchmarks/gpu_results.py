@@ -25,7 +25,7 @@ from benchmarks.pages import markdown, put_between_marks  # noqa: E402
 CSV = ROOT / "benchmarks" / "results" / "gpu.csv"
 PAGE = ROOT / "docs" / "speed.md"
 COLUMNS = ["what", "shape", "variant", "p20", "median", "p80", "unit", "device", "torch", "commit"]
-SINGLE, STACK = "K=1 B=64", "K=50 B=50"
+SINGLE = "K=1 B=64"
 NONE_YET = "No record yet: `make bench-gpu` makes one."
 
 GpuRow = dict[str, Any]
@@ -40,17 +40,7 @@ def pyramid_rows(report: GpuRow) -> list[GpuRow]:
     for name, value in report["ceilings"].items():
         unit = "TFLOP/s" if "TFLOP" in name else "GB/s"
         rows.append({"what": "ceiling", "variant": name, "median": value, "unit": unit})
-    for shape, times in report["times"].items():
-        for variant, taken in times["milliseconds"].items():
-            if isinstance(taken, list):
-                spread = dict(zip(("p20", "median", "p80"), taken, strict=True))
-                row = {"what": "pyramid", "shape": shape, "variant": variant, "unit": "ms"}
-                rows.append({**row, **spread})
-        for name in ("share_of_tf32", "share_of_copy"):
-            if name in times:
-                row = {"what": "ceiling", "shape": shape, "variant": name, "unit": "share"}
-                rows.append({**row, "median": times[name]})
-    return rows
+    return rows + report["rows"]
 
 
 def _worst_errors(checks: Iterable[GpuRow]) -> Iterable[GpuRow]:
@@ -74,7 +64,8 @@ def stacked_rows(lines: Iterable[GpuRow]) -> Iterable[GpuRow]:
     """Updates a second of ``stacked.jsonl``."""
     for line in lines:
         if "updates_per_s" in line:
-            variant = "recorded steps" if line["graph"] else "plain steps"
+            steps = "recorded steps" if line["graph"] else "plain steps"
+            variant = f"N={line['gate_groups']}: {steps}"
             rates = sorted(line["updates_per_s"][1:])  # the first epoch compiles and records
             row = {"what": "training", "shape": f"K={line['models']} B=50", "variant": variant}
             spread = {"p20": rates[0], "median": rates[len(rates) // 2], "p80": rates[-1]}
@@ -141,28 +132,44 @@ def _values(rows: list[GpuRow], what: str) -> dict[tuple[str, str, str], float]:
     return {(row["shape"], row["variant"], row["unit"]): float(row["median"]) for row in own}
 
 
+#: Columns of the table of times, by the second half of a variant: heading, and how it is written.
+COLUMNS_OF_TIMES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "eager": ("eager, ms", "{:.1f}".format),
+    "without gradient": ("levels only, ms", "{:.2f}".format),
+    "forward": ("forward, ms", "{:.2f}".format),
+    "backward": ("backward, ms", "{:.2f}".format),
+    "both": ("both, ms", "{:.2f}".format),
+    "both, as a graph": ("both as a graph, ms", "{:.2f}".format),
+    "of TF32 products": ("of TF32 products", "{:.1%}".format),
+    "of a copy": ("of a copy", "{:.1%}".format),
+    "peak": ("peak, MB", "{:,.0f}".format),
+}
+
+
 def speed(rows: list[GpuRow]) -> str:
-    """The pyramid eager, fused and as a graph; shares of the ceilings; training end to end."""
-    times = {key[:2]: value for key, value in _values(rows, "pyramid").items()}
-    shares = {key[:2]: value for key, value in _values(rows, "ceiling").items()}
-    rates = _values(rows, "training")
-    base = times[SINGLE, "eager packed"]
-    single = "one model, 64 sentences, forward and backward"
-    body = [[f"{single}: eager", f"{base:.1f} ms", "1x"]]
-    for variant, text in (("default", "fused"), ("default as CUDA graph", "fused, as a graph")):
-        taken = times[SINGLE, variant]
-        body.append([f"the same, {text}", f"{taken:.2f} ms", f"{base / taken:.0f}x"])
-    taken = times[STACK, "default as CUDA graph"]
-    body.append(["50 models, 2,500 sentences, fused, as a graph", f"{taken:.2f} ms", ""])
-    products, copies = (100 * shares[STACK, f"share_of_{name}"] for name in ("tf32", "copy"))
-    reached = f"{products:.1f} % of TF32 products, {copies:.1f} % of a copy"
-    body.append(["of that, share of the ceilings measured in the same run", reached, ""])
-    for (shape, variant, _), rate in rates.items():
-        if variant == "recorded steps":
-            models = shape.split()[0].removeprefix("K=")
-            what = f"training {models} model{'s' * (models != '1')}, end to end"
-            body.append([what, f"{rate:,.0f} updates/s", ""])
-    return "D = 100, lengths like MR's, TF32 products.\n\n" + markdown(["what", "median", ""], body)
+    """One line for each shape and kind of gate, one column for each time that was taken."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for (shape, variant, _), value in _values(rows, "pyramid").items():
+        kind, name = variant.split(": ")
+        found.setdefault((shape, kind), {})[name] = value
+    if not found:
+        return NONE_YET
+    names = [name for name in COLUMNS_OF_TIMES if any(name in line for line in found.values())]
+    body = []
+    for (shape, kind), line in found.items():
+        cells = [COLUMNS_OF_TIMES[name][1](line[name]) if name in line else "" for name in names]
+        body.append([shape, kind, *cells])
+    heading = "K models of B sentences, D = 100, lengths like MR's, TF32 products; medians.\n\n"
+    return heading + markdown(["shape", "gates", *(COLUMNS_OF_TIMES[n][0] for n in names)], body)
+
+
+def rates(rows: list[GpuRow]) -> str:
+    """Training and prediction end to end."""
+    body = []
+    for what, label in (("training", "training"), ("prediction", "prediction")):
+        for (shape, variant, unit), rate in _values(rows, what).items():
+            body.append([f"{label}, {shape}", variant, f"{rate:,.0f} {unit}"])
+    return markdown(["what", "how", "median"], body) if body else NONE_YET
 
 
 def accuracy(rows: list[GpuRow]) -> str:
@@ -227,6 +234,7 @@ def origin(rows: list[GpuRow]) -> str:
 
 TABLES: dict[str, Callable[[list[GpuRow]], str]] = {
     "gpu": speed,
+    "gpu-rates": rates,
     "gpu-errors": accuracy,
     "gpu-crossval": folds,
     "gpu-origin": origin,

@@ -115,19 +115,16 @@ def peers(axes: Axes, rows: list[Row]) -> None:
 
 
 def gpu_pyramid(axes: Axes, rows: list[GpuRow]) -> None:
-    """Milliseconds of one model, forward and backward: eager, fused, fused as a graph."""
-    names = {
-        "default as CUDA graph": "fused, as a graph",
-        "default": "fused",
-        "eager packed": "eager",
-    }
-    found = {
-        row["variant"]: row for row in rows if (row["what"], row["shape"]) == ("pyramid", SINGLE)
-    }
-    own = [found[variant] for variant in names]
+    """Milliseconds of one model, forward and backward: eager, and by the kernels."""
+    shown = ("eager", "both", "both, as a graph")
+    own = [
+        row
+        for row in reversed(rows)
+        if row["shape"] == SINGLE and row["variant"].split(": ")[1] in shown
+    ]
     low, middle, high = ([float(row[key]) for row in own] for key in ("p20", "median", "p80"))
     spread = [np.subtract(middle, low), np.subtract(high, middle)]
-    bars = axes.barh(list(names.values()), middle, xerr=spread)
+    bars = axes.barh([row["variant"] for row in own], middle, xerr=spread)
     axes.bar_label(bars, [f"{value:.3g} ms" for value in middle], padding=6)
     axes.set(
         xlabel="ms, one model, 64 sentences of MR's lengths, D = 100",

@@ -12,7 +12,8 @@ from benchmarks import stacked
 
 
 def test_rates_and_phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    tiny = stacked.Size(n_texts=20, n_held=4, n_words=30, vector_size=4, hidden_size=4)
+    network = {"vector_size": 4, "hidden_size": 4, "gate_groups": 2}
+    tiny = stacked.Size(n_texts=20, n_held=4, n_words=30, **network)
     monkeypatch.setattr(stacked, "SMALL", tiny)
     out = tmp_path / "stacked.jsonl"
     options = ["--quick", "--no-check", "--models", "2", "--epochs", "2", "--out", str(out)]

@@ -296,8 +296,9 @@ def test_models_need_not_lie_along_the_first_axis(stack: list[Tensor]) -> None:
 def test_small_pieces_of_a_stack_equal_the_whole(
     stack: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With 936 numbers, 13 of 18 rows lie together, and the 8 of the lowest level by themselves."""
     found = []
-    for segment, most in ((128, 2**28), (2, 0)):
+    for segment, most in ((128, 2**28), (2, 936)):
         monkeypatch.setattr(cuda, "SEGMENT", segment)
         monkeypatch.setattr(cuda, "MOST_NUMBERS", most)
         total = torch.func.vmap(loss)(*stack).sum()

@@ -11,7 +11,6 @@ import pytest
 
 from adasent.estimators import registry
 from adasent.evaluation.jobs import train_group
-from adasent.training.config import suited_to
 from adasent.vectors.words import WordVectors, write_vectors
 from experiment_cases import EarlyRule, toy_corpus
 from reproduction.jobs import Jobs
@@ -154,6 +153,7 @@ def test_what_a_row_or_an_ablation_gives(plan: Experiments, monkeypatch: Any) ->
 
     assert given("table2", "old") == {"dropout": 0.0}
     assert given("table2", "adasent") == given("ablations", "plain") == {}
+    suited_to = registry.find("adasent").suited_to
     assert given("ablations", "vectors") == suited_to(556)  # not those of 50 dimensions
     ours_training = registry.defaults("adasent")
     trained = given("ablations", "trained")

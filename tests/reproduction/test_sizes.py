@@ -39,7 +39,7 @@ def test_every_network_is_counted(found: Sizes) -> None:
 
 def test_adasent_has_what_its_file_has(found: Sizes) -> None:
     for n_classes in (2, 6):
-        config = AdaSentConfig(n_trained=9, n_classes=n_classes, vector_size=21)
+        config = AdaSentConfig(n_trained=9, n_classes=n_classes, vector_size=21, gate_groups=100)
         shapes = tensor_shapes(config).items()
         beside = sum(math.prod(s) for name, s in shapes if not name.startswith("embedding."))
         assert found["adasent"]["network"][str(n_classes)] == beside

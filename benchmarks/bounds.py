@@ -1,22 +1,19 @@
-"""How far the fused pyramid may be from one in double precision: an error and its bound, by output.
-
-Used by the tests and by ``benchmarks/gpu_pyramid.py``, so that there is one answer. Needs torch
-alone.
+"""How far the pyramid may be from one in double precision: an error and its bound, by output.
 
 An error is ||found - reference|| over the *size* of what was added up: for levels and for the
 gradient by words the norm of the reference; for a weight gradient, which sums over all cells, the
 root of the summed squares of its terms where that is larger. The terms of a gate's gradient are
-themselves differences, omega_i g . (x_i - h), and are taken as large as omega_i |g| |x_i|. So is
-the slope of tanh, 1 - c^2, taken as large as 1 + c^2: towards the ends little is left of it, and
-what is left has lost its digits. What rounding leaves of a sum has nothing to do with how far its
-terms happen to cancel: the gradient by b_G may be a hundredth of its terms, and then has a hundred
-times their relative error.
+themselves differences, omega_i g . (x_i - h), and are taken as large as omega_i |g| |x_i|, over the
+dimensions of its group. So is the slope of tanh, 1 - c^2, taken as large as 1 + c^2: towards the
+ends little is left of it, and what is left has lost its digits. What rounding leaves of a sum has
+nothing to do with how far its terms happen to cancel: the gradient by b_G may be a hundredth of its
+terms, and then has a hundred times their relative error.
 
 The bound follows from what is rounded. A cell makes an independent relative error
 
-    rho = u sqrt(2)             operands of the matrix products, u their unit roundoff,
-        + u sqrt(2)             stored units and compositions, u that of the storage,
-        + 2^-24 (sqrt(2 D) + 32)    sums over 2 D products, and some 32 elementary operations,
+    rho = p sqrt(2)                     operands of the matrix products, p their unit roundoff,
+        + u sqrt(2)                     stored units and compositions, u that of the type,
+        + u (sqrt(2 D) + 32)            sums over 2 D products, and some 32 elementary operations,
 
 and with the weights of :func:`calm` no cell makes an error that it is given larger, so that the
 errors of T levels add up to sqrt(T) rho, as independent errors do. A margin of 2 covers what is not
@@ -24,14 +21,13 @@ independent. A gradient through a maximum or a relu jumps where rounding takes t
 befalls a share of the cells as large as the error of the units, e, and each moves a whole term, so
 that the error of the sum is sqrt(e).
 
-A mistake in the algorithm shows at the exact precisions, whose bounds are below 1e-4: nothing else
+A mistake in the algorithm shows in float64 and float32, whose bounds are below 1e-4: nothing else
 differs between them and TF32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,35 +38,18 @@ from adasent.pyramid.weights import ACTIVATIONS, PyramidWeights
 #: What is compared: the levels, then the gradients by words and by the six weights.
 NAMES = ("levels", "words", "W_L", "W_R", "b_W", "G_L", "G_R", "b_G")
 
-_SINGLE = 2.0**-24
-#: Unit roundoff of an operand of a product. TF32 keeps 10 bits behind the point, and the matrix
-#: units of a GPU cut off the rest; three TF32 products together lose less than float32 does.
-_PRODUCT = {"tf32": 2.0**-10, "tf32x3": _SINGLE, "ieee": _SINGLE}
-#: bfloat16 keeps 7 bits behind the point, rounded to nearest.
-_STORAGE = {torch.float32: _SINGLE, torch.bfloat16: 2.0**-8}
+#: Unit roundoff of an operand of a product, and of every other number. TF32 keeps 10 bits behind
+#: the point, and the matrix units of a GPU cut off the rest.
+MODES = {
+    "float64": (2.0**-53, 2.0**-53),
+    "float32": (2.0**-24, 2.0**-24),
+    "tf32": (2.0**-10, 2.0**-24),
+}
 _OPERATIONS = 32
 _MARGIN = 2
 
 
-class Mode(NamedTuple):
-    """A way to compute."""
-
-    name: str
-    precision: str
-    storage: torch.dtype
-
-
-MODES = (
-    Mode("tf32", "tf32", torch.float32),
-    Mode("tf32x3", "tf32x3", torch.float32),
-    Mode("ieee", "ieee", torch.float32),
-    Mode("bf16", "tf32", torch.bfloat16),
-)
-
-
-def bounds(
-    precision: str, storage: torch.dtype, size: int, n_words: int, *, kinked: bool
-) -> dict[str, float]:
+def bounds(mode: str, size: int, n_words: int, *, kinked: bool) -> dict[str, float]:
     """The error that each output may have.
 
     Parameters
@@ -80,10 +59,8 @@ def bounds(
     kinked
         Whether there is a maximum or a relu.
     """
-    stored = _STORAGE[storage]
-    # Stored as bfloat16, an operand is multiplied as it is.
-    multiplied = stored if storage != torch.float32 else _PRODUCT[precision]
-    cell = 2**0.5 * (multiplied + stored) + _SINGLE * ((2 * size) ** 0.5 + _OPERATIONS)
+    multiplied, other = MODES[mode]
+    cell = 2**0.5 * (multiplied + other) + other * ((2 * size) ** 0.5 + _OPERATIONS)
     smooth = _MARGIN * n_words**0.5 * cell
     return {name: smooth**0.5 if kinked and name != "levels" else smooth for name in NAMES}
 
@@ -142,6 +119,7 @@ def _squared_terms(
 ) -> Tensor:
     """(6,) squared terms of the weight gradients, summed over the cells of a sentence."""
     own = PyramidWeights(*[weight.detach() for weight in weights])
+    n = own.n_groups
     levels, cells = [words.detach().requires_grad_()], []
     for _ in range(1, len(words)):
         left, right = levels[-1][:-1], levels[-1][1:]
@@ -149,22 +127,24 @@ def _squared_terms(
         composed = ACTIVATIONS[activation](argument)
         scores = left @ own.gate_left.T + right @ own.gate_right.T + own.gate_bias
         children = torch.stack([left, right, composed], dim=1)  # (cells, 3, D)
-        gates = torch.softmax(scores, dim=1)
-        levels.append((gates[..., None] * children).sum(dim=1))
-        cells.append((argument, children, gates))
+        gates = torch.softmax(scores.unflatten(1, (3, n)), dim=1)  # (cells, 3, N)
+        shares = gates.repeat(1, 1, children.shape[2] // n)  # (cells, 3, D): d is of group d mod N
+        levels.append((shares * children).sum(dim=1))
+        cells.append((argument, children, gates, shares[:, 2]))
     pooled = [level.mean(dim=0) if pooling == "mean" else level.amax(dim=0) for level in levels]
     loss = (torch.stack(pooled) * target[: len(words)]).sum()
     gradients = torch.autograd.grad(loss, levels[1:])
     totals = torch.zeros(6, dtype=loss.dtype, device=loss.device)
-    for (argument, children, gates), gradient in zip(cells, gradients, strict=True):
+    for (argument, children, gates, share), gradient in zip(cells, gradients, strict=True):
         if activation == "tanh":
             slope = 1 + children[:, 2].square()
         else:
             slope = ((argument >= 0) & (argument <= RELU_CAP)).to(argument)
-        through = (gates[:, 2:] * gradient * slope).square().sum(dim=1)  # |z|^2 of each cell
-        child = children.square().sum(dim=2)  # (cells, 3)
-        score = gradient.square().sum(dim=1) * (gates.square() * child).sum(dim=1)
-        left, right = child[:, 0], child[:, 1]
+        through = (share * gradient * slope).square().sum(dim=1)  # |z|^2 of each cell
+        child = children.square().unflatten(2, (-1, n)).sum(dim=2)  # (cells, 3, N)
+        of_groups = gradient.square().unflatten(1, (-1, n)).sum(dim=1)  # (cells, N)
+        score = (gates.square() * child * of_groups[:, None]).sum(dim=(1, 2))
+        left, right = (child[:, side].sum(dim=1) for side in (0, 1))
         terms = (through * left, through * right, through, score * left, score * right, score)
         totals += torch.stack(terms).sum(dim=1).detach()
     return totals
