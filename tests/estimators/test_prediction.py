@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import copy
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_the_copy_on_a_gpu_is_made_once_and_not_stored(
     placed = fitted._placed()
     assert placed.embedding.trained.device.type == "meta"
     assert fitted._placed() is placed
-    again = pickle.loads(pickle.dumps(fitted))
+    again = copy.deepcopy(fitted)
     assert "_copy" not in vars(again)
     assert fitted.model_.embedding.trained.device.type == "cpu"
 
