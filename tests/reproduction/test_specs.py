@@ -13,8 +13,8 @@ from adasent.estimators import registry
 from adasent.estimators.neural import network_size
 from adasent.evaluation.records import read_records, record_key
 from adasent.training.config import suited_to
-from reproduction.paper import paper, paper_sets
 from reproduction.jobs import WHOLE
+from reproduction.paper import paper, paper_sets
 from reproduction.specs import Experiments, PlannedRun, experiments
 
 RESULTS = Path(__file__).parents[2] / "results"
