@@ -34,7 +34,10 @@ def test_none_and_later_values() -> None:
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("epoch=5", "has no setting 'epoch'; did you mean 'epochs'? There are activation, batch_"),
+        (
+            "epoch=5",
+            "has no setting 'epoch'; did you mean 'epochs'? There are activation, average, batch_",
+        ),
         ("n_jobs=all", "n_jobs: expected a whole number, got 'all'"),
         ("epochs", "expected KEY=VALUE"),
         ("epochs=1.5", "epochs: expected a whole number, got '1.5'"),
