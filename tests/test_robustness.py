@@ -158,7 +158,8 @@ def test_relu_does_not_overflow_on_long_texts() -> None:
         for matrix in (composition.compose_left, composition.compose_right):
             matrix.copy_(2 * torch.eye(len(matrix)))
         composition.compose_bias.fill_(1.0)
-        composition.gate_bias.copy_(torch.tensor([-50.0, -50.0, 50.0]))
+        shares = torch.tensor([-50.0, -50.0, 50.0])
+        composition.gate_bias.copy_(shares.repeat_interleave(len(composition.gate_bias) // 3))
     assert_probabilities(clf.predict_proba(["good " * 400]), 1)
 
 

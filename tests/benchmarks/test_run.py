@@ -51,7 +51,7 @@ def split(monkeypatch: pytest.MonkeyPatch, reviews: tuple[list[str], list[str]])
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, split: Split) -> Path:
     """A trained model where the benchmarks look for it."""
     monkeypatch.setattr(systems, "STORE", tmp_path)
-    model = AdaSentClassifier(vector_size=8, hidden_size=8, epochs=1)
+    model = AdaSentClassifier(vector_size=8, hidden_size=8, gate_groups=4, epochs=1)
     model.fit(split.train_texts, split.train_labels)
     model.save(tmp_path / f"adasent-{TINY.epochs}-epochs")
     return tmp_path
