@@ -30,7 +30,7 @@ from benchmarks.workloads import (
 HIDDEN = 100
 BATCH = 128
 VECTOR = 256  # d
-GROUPS = 25  # N of the recipe
+GROUPS = 25  # N that is looked at closest
 OTHER_GROUPS = (1, 50, 100)
 
 
@@ -39,10 +39,11 @@ def on_mr(sizes: Sizes) -> Iterator[Result]:
     texts = mr().test_texts[: sizes.n_sentences]
     lengths = n_words(texts)
     predictor = adasent.load(adasent_folder(sizes))
-    n_groups = predictor.network.config.gate_groups
-    packed = PackedWork(lengths, HIDDEN, n_groups=n_groups)
-    padded = PaddedWork(lengths, HIDDEN, BATCH, by_length=False)
-    by_length = PaddedWork(lengths, HIDDEN, BATCH, by_length=True)
+    config = predictor.network.config
+    hidden = config.hidden_size
+    packed = PackedWork(lengths, hidden, n_groups=config.gate_groups)
+    padded = PaddedWork(lengths, hidden, BATCH, by_length=False)
+    by_length = PaddedWork(lengths, hidden, BATCH, by_length=True)
     seconds = take_turns(
         {
             "predict": lambda: predictor.predict_proba(texts),
@@ -53,7 +54,7 @@ def on_mr(sizes: Sizes) -> Iterator[Result]:
         },
         sizes.repeats,
     )
-    what = shape(lengths, HIDDEN, "MR", BATCH)
+    what = shape(lengths, hidden, "MR", BATCH)
     for provider, values in seconds.items():
         yield Result(provider, "sentences/s", len(texts) / values, what)
     for provider in ("pyramid", "predict"):

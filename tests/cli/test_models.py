@@ -49,6 +49,17 @@ def test_strange_headers_are_left_to_the_loader(tmp_path: Path, header: str) -> 
     assert len(str(error.value)) < 500
 
 
+def test_a_device_of_its_own(model: Path, tmp_path: Path, run: Run, reviews_csv: Path) -> None:
+    labeller = open_model(model, "cpu")
+    assert labeller.device == "cpu"  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match="such as cpu, cuda or cuda:1; got 'gpu'"):
+        open_model(model, "gpu")
+    out = tmp_path / "m"
+    assert run("train", reviews_csv, "--out", out, "--quiet", "--system", "mnb").exit_code == 0
+    with pytest.raises(ConfigError, match="mnb has no network to put there"):
+        open_model(out, "cuda")
+
+
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="is not a folder"):
         open_model(tmp_path / "none")

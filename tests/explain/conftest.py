@@ -152,7 +152,7 @@ def predictor() -> Predictor:
     # Which words a model this small decides by is chance; of this recipe it is known.
     recipe = {"gate_groups": 1, "level_loss": 0.0, "average": 0.0, "table_rate": 1.0}
     recipe |= {"penalty": 1e-4, "word_dropout": 0.1, "learning_rate": 0.02}
-    clf = AdaSentClassifier(**settings, **recipe, epochs=20, batch_size=20)
+    clf = AdaSentClassifier(**settings, **recipe, epochs=16, batch_size=20)
     clf.fit(texts, labels)
     return Predictor(Network(*clf._weights()), clf.encoder_, clf.classes_, clf.training_)
 

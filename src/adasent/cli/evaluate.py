@@ -10,7 +10,7 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.models import open_model
-from adasent.cli.options import Data, Encoding, LabelColumn, Model, Text
+from adasent.cli.options import Data, Device, Encoding, LabelColumn, Model, Text
 from adasent.cli.parts import SplitOption, check_texts, read_part
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def evaluate(
     text: Text = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
+    device: Device = None,
     split: SplitOption = None,
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.text,
 ) -> None:
@@ -43,7 +44,7 @@ def evaluate(
     """
     from adasent.evaluation.metrics import score_predictions
 
-    labeller = open_model(model)
+    labeller = open_model(model, device)
     corpus, part = read_part(data, text, label, encoding, split)
     check_texts(labeller, corpus, part)
     predicted = labeller.predict(corpus.texts).tolist()

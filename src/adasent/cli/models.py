@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adasent.errors import AdaSentWarning, ConfigError
-from adasent.estimators.registry import load, saved_system
+from adasent.estimators.registry import describe, load, load_estimator, saved_system
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,10 +29,20 @@ class Labeller(Protocol):
         """(N, C) probabilities."""
 
 
-def open_model(folder: Path) -> Labeller:
-    """The saved model of any system; AdaSent's needs numpy alone."""
-    model: Labeller = load(folder)
-    return model
+def open_model(folder: Path, device: str | None = None) -> Labeller:
+    """The saved model of any system; AdaSent's needs numpy alone, but on a GPU."""
+    if device is None:
+        model: Labeller = load(folder)
+        return model
+    if not describe(saved_system(folder)).by_epochs:
+        raise ConfigError(f"--device {device}: {saved_system(folder)} has no network to put there")
+    from adasent.estimators.prediction import find_device  # which needs torch
+
+    find_device(device)  # before the model is read
+    network = load_estimator(folder)
+    network.device = device
+    labeller: Labeller = network
+    return labeller
 
 
 def open_adasent(folder: Path, command: str) -> Predictor:

@@ -23,6 +23,10 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a trained model.")]
 Text = Annotated[str | None, typer.Option(metavar="COL", help="Column of the texts.")]
 LabelColumn = Annotated[str | None, typer.Option(metavar="COL", help="Column of the labels.")]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Predict on a GPU: cuda or cuda:1. Needs torch."),
+]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of a text file.")]
 TokenizerName = Annotated[str, typer.Option(metavar="NAME", help="words or kim.")]
 Seed = Annotated[int, typer.Option(help="Of everything random.")]

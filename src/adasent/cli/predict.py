@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from adasent.cli.models import count_texts, open_model
-from adasent.cli.options import Encoding, Model, Text
+from adasent.cli.options import Device, Encoding, Model, Text
 from adasent.errors import AdaSentWarning
 
 _CHUNK = 1024
@@ -39,6 +39,7 @@ def predict(
     ] = Format.jsonl,
     text: Text = None,
     encoding: Encoding = "utf-8",
+    device: Device = None,
 ) -> None:
     """Label texts, one output line for each, in order.
 
@@ -55,7 +56,7 @@ def predict(
 
     if file is None and sys.stdin.isatty():
         raise typer.BadParameter("no FILE given, and standard input is a terminal.")
-    labeller = open_model(model)
+    labeller = open_model(model, device)
     counting = count_texts(labeller)
     classes = labeller.classes_.tolist()
     rows = iter(stream_texts(file or "-", text=text, encoding=encoding))

@@ -229,7 +229,7 @@ def test_the_script_recomputes_further_folds(catalog: Catalog, script: Path) -> 
 def test_the_script_recomputes_the_ablations(catalog: Catalog, script: Path) -> None:
     (table,) = [t for t in catalog.tables("ablations") if t.name == "ablations-runs"]
     rows = [[cell.text for cell in row] for row in table.rows if row[0].text in ("CR", "TREC")]
-    assert len(rows) >= 30
+    assert len(rows) >= 10
     for data, variant, _, dev, test, interval, change, of_change in rows:
         folder = catalog.root / "ablations"
         files = [folder / name / f"{data}-random.jsonl" for name in (variant, "default")]
@@ -248,7 +248,8 @@ def test_readme(catalog: Catalog, tmp_path: Path) -> None:
     fill_readme(path, table)
     once = path.read_text("utf-8")
     mean = catalog.results.mean("adasent", "MR")
-    assert f"| **AdaSent** | {mean:.1f}" in once
+    (ours,) = [line for line in once.splitlines() if line.startswith("| **AdaSent** |")]
+    assert f"{mean:.1f}" in ours.split("|")[2]
     assert "| AdaSent (paper) |" in once
     assert "missing" not in once
     assert "stale" not in once
