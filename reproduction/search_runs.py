@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 from adasent.errors import AdaSentError
-from adasent.estimators.neural import NeuralClassifier
-from adasent.training.loop import default_device, train
+from adasent.estimators.neural import NeuralClassifier, fit_encoded
+from adasent.training.loop import default_device
 from adasent.version import __version__
 from reproduction.jobs import Jobs
 from reproduction.paper import paper_sets
@@ -57,30 +57,28 @@ def run_search(
             )
             row |= {"n_dev": len(job.dev), "data_sha256": job.corpus.sha256}
             trials.append((row, estimator, encoded))
-    device = default_device()
-    size = STACK if device.type == "cuda" else 1
-    kinds: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
-    for row, estimator, encoded in trials:
-        run = estimator._build(encoded)
-        kinds.setdefault(run.kind, []).append((row, run))
-    for members in kinds.values():
-        for start in range(0, len(members), size):
-            part = members[start : start + size]
-            try:
-                histories = train([run for _, run in part], device=device)
-            except AdaSentError as error:  # diverged: of no use, and no reason to stop
-                print(error, part[0][0]["settings"], file=sys.stderr)
-                continue
-            for (row, _), history in zip(part, histories, strict=True):
-                row |= {
-                    "valid_accuracy": [round(x, 5) for x in history.column("valid_accuracy")],
-                    "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
-                    "versions": _versions(),
-                }
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-                yield row
+    # Those of one setting follow each other: what is alike is trained as one.
+    trials.sort(key=lambda trial: json.dumps(trial[0]["settings"], sort_keys=True))
+    size = STACK if default_device().type == "cuda" else 1
+    for start in range(0, len(trials), size):
+        rows, estimators, encoded_texts = zip(*trials[start : start + size], strict=True)
+        try:
+            fit_encoded(estimators, encoded_texts)
+        except AdaSentError as error:  # diverged: of no use, and no reason to stop
+            print(error, rows[0]["settings"], file=sys.stderr)
+            continue
+        for row, estimator in zip(rows, estimators, strict=True):
+            row |= {
+                "valid_accuracy": [
+                    round(accuracy, 5) for accuracy in estimator.history_.column("valid_accuracy")
+                ],
+                "device": estimator.trained_on_.device,
+                "versions": _versions(),
+            }
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+            yield row
 
 
 def _planned(jobs: Jobs, base: str, data: str, fold: int) -> PlannedRun:

@@ -59,7 +59,8 @@ def test_as_small_is_as_small() -> None:
     sizes = network_sizes(Wide(), [2])
     for name in ("brnn-as-small", "cnn-as-small"):
         n = sizes[name]["network"]["2"]
-        assert n <= sizes["adasent"]["network"]["2"]
+        # A map of CNN has 6,700 weights: it cannot come nearer.
+        assert 0.95 * sizes["adasent"]["network"]["2"] < n <= sizes["adasent"]["network"]["2"]
 
 
 def test_the_largest_counts() -> None:

@@ -121,7 +121,7 @@ vector_dropout, dropout, fine_tune, epochs, batch_size, patience
         }
 
     def _shape(self, table: np.ndarray, **sizes: int) -> tuple[SystemConfig, np.ndarray]:
-        every = {} if self.gate_groups else {"gate_groups": self.hidden_size}
+        every = {"gate_groups": self.hidden_size} if self.gate_groups is None else {}
         return super()._shape(table, **sizes, **every)
 
     # -- prediction ----------------------------------------------------------------------------

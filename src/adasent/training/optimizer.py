@@ -12,7 +12,7 @@ Triton kernels (:mod:`adasent.training.rows_triton`) sum and update without the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -173,15 +173,9 @@ class Adam(Optimizer):
     _eps = 1e-8
     _betas = (0.9, 0.999)
 
-    def __init__(
-        self,
-        weights: Tensor,
-        table: Tensor | None,
-        learning_rate: Tensor,
-        table_rate: Tensor | None = None,
-    ) -> None:
-        super().__init__(weights, table, learning_rate, table_rate)
-        self.state["steps"] = torch.zeros_like(learning_rate)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.state["steps"] = torch.zeros_like(self.state["learning_rate"])
 
     def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
         self.state["steps"] += active
