@@ -1,20 +1,21 @@
 # make demo: train on real data and predict.  make test: lint, types, all tests.
 # make coverage: the tests again, with the lines they reach.
 # make reproduce: the page of the paper's tables and figures from the records in results/.
+# make docs: the documentation as a site, in site/.
 # make bench: measure on the CPU, draw, fill docs/speed.md.  make bench-gpu: measure with CUDA.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test lint types pytest coverage reproduce bench bench-gpu clean
+.PHONY: setup demo test lint types pytest coverage docs reproduce bench bench-gpu clean
 
 setup: $(VENV)/.setup
 
 $(VENV)/.setup: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adasent needs Python 3.11 or newer; try: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable '.[all]'
+	$(PIP) --editable '.[train,vectors,distill,tables,plots,serve]'
 	@touch $@
 
 $(VENV)/.setup-dev: $(VENV)/.setup
@@ -42,6 +43,14 @@ pytest: $(VENV)/.setup-dev
 coverage: $(VENV)/.setup-dev
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-fail-under=90
 
+$(VENV)/.setup-docs: $(VENV)/.setup
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.setup-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html"
+
 $(VENV)/.setup-reproduction: $(VENV)/.setup
 	$(PIP) --editable '.[reproduction]'
 	@touch $@
@@ -68,4 +77,4 @@ bench-gpu:
 	$(GPU_PYTHON) benchmarks/run.py gpu --out "$(OUT)" $(if $(VECTORS),--vectors "$(VECTORS)")
 
 clean:
-	rm -rf $(VENV) demo-output gpu-output .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf $(VENV) demo-output gpu-output site .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -12,6 +12,7 @@ terms, and then has a hundred times their relative error.
 The bound follows from what is rounded. A cell makes an independent relative error
 
     rho = p sqrt(2)                     operands of the matrix products, p their unit roundoff,
+        + q sqrt(2)                     the products of both children as they are stored,
         + u sqrt(2)                     stored units and compositions, u that of the type,
         + u (sqrt(2 D) + 32)            sums over 2 D products, and some 32 elementary operations,
 
@@ -21,8 +22,8 @@ independent. A gradient through a maximum or a relu jumps where rounding takes t
 befalls a share of the cells as large as the error of the units, e, and each moves a whole term, so
 that the error of the sum is sqrt(e).
 
-A mistake in the algorithm shows in float64 and float32, whose bounds are below 1e-4: nothing else
-differs between them and TF32.
+A mistake in the algorithm shows in float64 and float32, whose bounds are below 1e-4: they and TF32
+differ in nothing else. What bfloat16 adds is how operands and products are stored.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ from adasent.pyramid.weights import ACTIVATIONS, PyramidWeights
 #: What is compared: the levels, then the gradients by words and by the six weights.
 NAMES = ("levels", "words", "W_L", "W_R", "b_W", "G_L", "G_R", "b_G")
 
-#: Unit roundoff of an operand of a product, and of every other number. TF32 keeps 10 bits behind
-#: the point, and the matrix units of a GPU cut off the rest.
+#: Unit roundoff of an operand of a product, of a stored product, and of every other number. TF32
+#: keeps 10 bits behind the point, and the matrix units of a GPU cut off the rest; bfloat16 keeps 7,
+#: and is rounded to nearest.
 MODES = {
-    "float64": (2.0**-53, 2.0**-53),
-    "float32": (2.0**-24, 2.0**-24),
-    "tf32": (2.0**-10, 2.0**-24),
+    "float64": (2.0**-53, 2.0**-53, 2.0**-53),
+    "float32": (2.0**-24, 2.0**-24, 2.0**-24),
+    "tf32": (2.0**-10, 2.0**-24, 2.0**-24),
+    "bfloat16": (2.0**-8, 2.0**-8, 2.0**-24),
 }
 _OPERATIONS = 32
 _MARGIN = 2
@@ -59,8 +62,8 @@ def bounds(mode: str, size: int, n_words: int, *, kinked: bool) -> dict[str, flo
     kinked
         Whether there is a maximum or a relu.
     """
-    multiplied, other = MODES[mode]
-    cell = 2**0.5 * (multiplied + other) + other * ((2 * size) ** 0.5 + _OPERATIONS)
+    multiplied, stored, other = MODES[mode]
+    cell = 2**0.5 * (multiplied + stored + other) + other * ((2 * size) ** 0.5 + _OPERATIONS)
     smooth = _MARGIN * n_words**0.5 * cell
     return {name: smooth**0.5 if kinked and name != "levels" else smooth for name in NAMES}
 

@@ -3,9 +3,10 @@
     ADASENT_DATA=mirror python benchmarks/faithfulness.py [--texts 300] [--dev | --cost]
 
 Trains three models a set where ``build/faithfulness`` has none, scores the words of held-back
-sentences by each method, writes ``benchmarks/results/faithfulness.csv`` and ``explain_cost.csv``
-and fills the tables of ``docs/explanations.md``. ``--dev`` takes other sentences, those on which
-the method was chosen, and only prints; ``--cost`` only measures the time again.
+sentences by each method, writes ``faithfulness.csv``, ``explain_cost.csv`` and
+``explain_times.csv`` in ``benchmarks/results``, and fills the tables of ``docs/explanations.md``.
+``--dev`` takes other sentences, those on which the method was chosen, and only prints; ``--cost``
+only measures the time again.
 
 All figures are about the predicted class and the model's own probabilities:
 
@@ -26,6 +27,7 @@ import csv
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,8 +42,7 @@ if __name__ == "__main__":  # Python then looks in the folder of the script, not
 import adasent  # noqa: E402
 from adasent import AdaSentClassifier, Predictor  # noqa: E402
 from adasent.data import held_out, load  # noqa: E402
-from adasent.explain import EXACT, METHOD, Explanation, explain  # noqa: E402
-from adasent.explain.attribution import share_alone  # noqa: E402
+from adasent.explain import METHODS, Explanation, explain  # noqa: E402
 from adasent.runtime.climb import NUMPY  # noqa: E402
 from adasent.runtime.threads import blas_threads  # noqa: E402
 from adasent.text.vocabulary import UNK_ID  # noqa: E402
@@ -57,9 +58,8 @@ STEPS = 32
 N_DEV = 240
 #: Held-back texts that were looked at while the method was chosen.
 N_SEEN = {"MR": 540, "TREC": 500}
-N_PHRASES = 5
 METRICS = ("comprehensiveness", "sufficiency", "correlation")
-OURS, BASELINE = METHOD, f"integrated gradients, {STEPS} steps"
+BASELINE = f"integrated gradients, {STEPS} steps"
 
 Scores = list[np.ndarray]
 
@@ -140,29 +140,24 @@ def spearman(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])
 
 
-def gradients(model: Any, judge: Judge, n_steps: int, start: str) -> Scores:
+def gradients(model: Any, judge: Judge, n_steps: int) -> Scores:
     """Integrated gradients of the probability by the word vectors; one step is gradient x input.
 
-    Parameters
-    ----------
-    start
-        ``zero``, or ``unknown`` for the vector of the unknown word.
+    They start from zeros, which the vector of the unknown word is as well.
     """
     import torch
 
+    if model.embedding(torch.tensor([UNK_ID])).any():
+        raise AssertionError("expected zeros for the unknown word; it is a start of its own now")
     found = []
     for ids, best in zip(judge.ids, judge.best.tolist(), strict=True):
-        with torch.no_grad():
-            vectors = model.embedding(torch.from_numpy(ids)[None])
-            base = torch.zeros_like(vectors)
-            if start == "unknown":
-                base += model.embedding(torch.tensor([[UNK_ID]]))
+        vectors = model.embedding(torch.from_numpy(ids)[None])
         # The middle of each step; a single one is taken at the text itself.
         at = torch.ones(1) if n_steps == 1 else (torch.arange(n_steps) + 0.5) / n_steps
-        path = (base + at[:, None, None] * (vectors - base)).requires_grad_()
+        path = (at[:, None, None] * vectors).requires_grad_()
         output = model.classify(path, torch.full((n_steps,), len(ids)))
         (slope,) = torch.autograd.grad(output.log_probs[:, best].exp().sum(), path)
-        found.append((slope.mean(dim=0) * (vectors - base)[0]).sum(dim=-1).numpy())
+        found.append((slope.mean(dim=0) * vectors[0]).sum(dim=-1).numpy())
     return found
 
 
@@ -173,8 +168,8 @@ def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Calla
         parameter.requires_grad_(False)
     rng = np.random.default_rng(0)
 
-    def ours(*, exact: bool = False) -> Scores:
-        found = explain(predictor, list(judge.texts), exact=exact)
+    def ours(method: str) -> Scores:
+        found = explain(predictor, list(judge.texts), method=method)
         return [one.words[:, i] for one, i in zip(found, judge.best, strict=True)]
 
     def alone() -> Scores:
@@ -182,23 +177,11 @@ def methods(predictor: Predictor, folder: Path, judge: Judge) -> dict[str, Calla
         parts = np.split(words, np.cumsum([len(ids) for ids in judge.ids])[:-1])
         return [part[:, i] for part, i in zip(parts, judge.best, strict=True)]
 
-    def in_text() -> Scores:
-        empty = judge.network.probabilities([UNKNOWN])[0]
-        found = []
-        for score, word, i in zip(ours(), alone(), judge.best.tolist(), strict=True):
-            share = float(share_alone(np.array(len(score))))
-            in_full = share == 1  # a text of one word
-            found.append(score if in_full else (score - share * (word - empty[i])) / (1 - share))
-        return found
-
     return {
-        OURS: ours,
-        EXACT: lambda: ours(exact=True),
-        "gate paths and exact ends": in_text,
+        **{shown: partial(ours, name) for name, shown in METHODS.items()},
         "the word alone": alone,
-        BASELINE: lambda: gradients(model, judge, STEPS, "zero"),
-        f"{BASELINE}, from the unknown word": lambda: gradients(model, judge, STEPS, "unknown"),
-        "gradient x input": lambda: gradients(model, judge, 1, "zero"),
+        BASELINE: lambda: gradients(model, judge, STEPS),
+        "gradient x input": lambda: gradients(model, judge, 1),
         "leave-one-out": judge.leave_one_out,
         "random": lambda: [rng.random(len(ids)) for ids in judge.ids],
     }
@@ -219,9 +202,11 @@ def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
         once = timed(lambda p=predictor: p.predict_proba(chosen))
         truth = judge.leave_one_out()
         for method, scores_of in methods(predictor, folder, judge).items():
-            found = judge.judge(scores_of(), truth)
+            started = time.process_time()
+            scores = scores_of()
+            costs.setdefault(method, []).append((time.process_time() - started) / once)
+            found = judge.judge(scores, truth)
             judged.setdefault(method, []).append(found)
-            costs.setdefault(method, []).append(timed(scores_of, 1) / once)
             print(f"{name:5}{seed} {method:52}", *np.nanmean(found, axis=0).round(4), flush=True)
     rows = []
     for method, by_model in judged.items():
@@ -232,7 +217,7 @@ def faithfulness(name: str, n_texts: int, dev: bool) -> list[dict[str, Any]]:
             | {"predictions": float(np.median(costs[method]))}
         )
     # A text counts once, with its mean over the models; one of equal scores has no correlation.
-    for row in rows[:2]:
+    for row in rows[: len(METHODS)]:
         differences = np.subtract(judged[row["method"]], judged[BASELINE]).mean(axis=0)
         for metric, column in zip(METRICS, differences.T, strict=True):
             known = column[np.isfinite(column)]
@@ -252,7 +237,7 @@ def timed(work: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def quickest(works: Sequence[Callable[[], object]], repeats: int = 15) -> list[float]:
+def quickest(works: Sequence[Callable[[], object]], repeats: int) -> list[float]:
     """Processor time of each, in turns: what else the machine does meets all of them."""
     times: list[list[float]] = [[] for _ in works]
     for turn in range(repeats + 1):
@@ -264,27 +249,17 @@ def quickest(works: Sequence[Callable[[], object]], repeats: int = 15) -> list[f
     return [min(spent) for spent in times]
 
 
-def read_most(explanations: Sequence[Explanation]) -> None:
-    """Ask for all about levels and words, and for the phrases at the top of the ranking."""
-    for one in explanations:
-        for field in ("predicted", "contributions", "words", "offsets", "gates"):
-            getattr(one, field)
-        one.phrases[:N_PHRASES]
-
-
 def read_all(explanations: Sequence[Explanation]) -> None:
-    """And for the rest of the phrases, and for what each unit says, and is made of."""
-    read_most(explanations)
+    """Ask for what is found late: phrases, and what each unit says, adds and is made of."""
     for one in explanations:
-        tuple(one.phrases)
-        for field in ("unit_scores", "unit_probabilities", "spans"):
+        for field in ("offsets", "phrases", "unit_scores", "unit_probabilities", "spans"):
             getattr(one, field)
 
 
 def costs(name: str) -> list[dict[str, Any]]:
-    """Time of an explanation over that of a prediction, both from strings; numba or not."""
+    """Time of an explanation beside that of a prediction, both from strings; numba or not."""
     training, held = texts_of(name)
-    texts = (held + training[0])[:1000]
+    texts = (held + training[0])[:200]
     rows = []
     for numba in (False, True) if find_spec("numba") else (False,):
         predictor = adasent.load(model_of(name, training))
@@ -292,27 +267,29 @@ def costs(name: str) -> list[dict[str, Any]]:
             import_module("numba")  # once it is imported, it is used
         else:
             predictor.network.backend.passes = lambda *_: NUMPY  # type: ignore[method-assign]
-        for n in (1, 100, len(texts)):
-            calls = [texts[i : i + n] for i in range(0, min(100 * n, len(texts)), n)]
-            predict, explain_only, most, whole = quickest(
+        for method, n in (("shapley", 1), ("fast", 1), ("fast", 100), ("fast", len(texts))):
+            last = min((10 if method == "shapley" else 100) * n, len(texts))
+            calls = [texts[i : i + n] for i in range(0, last, n)]
+            why = partial(predictor.explain, method=method)
+            predict, explain_only, whole = quickest(
                 [
                     lambda p=predictor, c=calls: [p.predict_proba(one) for one in c],
-                    lambda p=predictor, c=calls: [p.explain(one) for one in c],
-                    lambda p=predictor, c=calls: [read_most(p.explain(one)) for one in c],
-                    lambda p=predictor, c=calls: [read_all(p.explain(one)) for one in c],
-                ]
+                    lambda e=why, c=calls: [e(one) for one in c],
+                    lambda e=why, c=calls: [read_all(e(one)) for one in c],
+                ],
+                3,
             )
             n_texts = sum(map(len, calls))
             rows.append(
                 {
                     "set": name,
+                    "method": method,
                     "numba": "yes" if numba else "no",
                     "texts a call": n,
                     "prediction, ms": 1000 * predict / n_texts,
                     "explanation, ms": 1000 * explain_only / n_texts,
+                    "all read, ms": 1000 * whole / n_texts,
                     "ratio": explain_only / predict,
-                    f"ratio, {N_PHRASES} phrases read": most / predict,
-                    "ratio, all read": whole / predict,
                 }
             )
             print(
@@ -321,12 +298,43 @@ def costs(name: str) -> list[dict[str, Any]]:
     return rows
 
 
+def times() -> list[dict[str, Any]]:
+    """Time to explain a text by its length, words and phrases; texts are MR's, end to end."""
+    training, held = texts_of("MR")
+    folder = model_of("MR", training)
+    words = [word for one in adasent.load(folder).trace(held[:400]) for word in one.tokens]
+    rows = []
+    for numba in (False, True) if find_spec("numba") else (False,):
+        predictor = adasent.load(folder)
+        if numba:
+            import_module("numba")
+        else:
+            predictor.network.backend.passes = lambda *_: NUMPY  # type: ignore[method-assign]
+        for n in (5, 10, 11, 25, 50, 100, 200):
+            texts = [" ".join(words[i * n : (i + 1) * n]) for i in range(5)]
+            if {len(one) for one in predictor.encoder(texts)} != {n}:
+                raise AssertionError(f"expected texts of {n} words")
+            row: dict[str, Any] = {"words": n, "numba": "yes" if numba else "no"}
+            for method in METHODS:
+                why = partial(predictor.explain, method=method)
+                spent = quickest([lambda e=why, t=t: e(t).phrases for t in texts], 3)
+                row[f"{method}, median ms"] = 1000 * float(np.median(spent))
+                row[f"{method}, most ms"] = 1000 * max(spent)
+            rows.append(row)
+            print(*rows[-1].values(), flush=True)
+    return rows
+
+
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     """Rows as Markdown."""
     return markdown(list(columns), [[str(row[column]) for column in columns] for row in rows])
 
 
-def tables(rows: Sequence[dict[str, Any]], cost_rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+def tables(
+    rows: Sequence[dict[str, Any]],
+    cost_rows: Sequence[dict[str, Any]],
+    time_rows: Sequence[dict[str, Any]],
+) -> dict[str, str]:
     """The tables of the page, by the name between their marks."""
     shown = []
     for row in rows:
@@ -334,22 +342,23 @@ def tables(rows: Sequence[dict[str, Any]], cost_rows: Sequence[dict[str, Any]]) 
         shown.append(row | figures | {"predictions": f"{float(row['predictions']):.3g}"})
     compared = []
     for row in rows:
-        if row["method"] in (OURS, EXACT):
+        if row["method"] in METHODS.values():
             line = {"set": row["set"], "method": row["method"]}
             for metric in METRICS:
                 mean = float(row[f"{metric}, ours less IG"])
                 half = float(row[f"{metric}, half width"])
                 line[metric] = f"{mean:+.3f} ± {half:.3f}"
             compared.append(line)
-    cost_shown = [
-        row | {k: f"{float(v):.3g}" for k, v in row.items() if "ms" in k or "ratio" in k}
-        for row in cost_rows
-    ]
     return {
         "faithfulness": table(shown, ("set", "method", "models", "texts", *METRICS, "predictions")),
         "difference": table(compared, ("set", "method", *METRICS)),
-        "cost": table(cost_shown, tuple(cost_rows[0])),
+        "cost": table(list(map(_short, cost_rows)), tuple(cost_rows[0])),
+        "times": table(list(map(_short, time_rows)), tuple(time_rows[0])),
     }
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {k: f"{float(v):.3g}" for k, v in row.items() if "ms" in k or "ratio" in k}
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -382,9 +391,10 @@ def main() -> None:
                 return
             write(RESULTS / "faithfulness.csv", rows)
         write(RESULTS / "explain_cost.csv", [row for name in EPOCHS for row in costs(name)])
-    rows, cost_rows = read(RESULTS / "faithfulness.csv"), read(RESULTS / "explain_cost.csv")
+        write(RESULTS / "explain_times.csv", times())
+    names = ("faithfulness", "explain_cost", "explain_times")
     page = PAGE.read_text(encoding="utf-8")
-    for name, body in tables(rows, cost_rows).items():
+    for name, body in tables(*(read(RESULTS / f"{name}.csv") for name in names)).items():
         print(f"\n{body}")
         page = put_between_marks(page, name, "faithfulness.py", body)
     PAGE.write_text(page, encoding="utf-8")

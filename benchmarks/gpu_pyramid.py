@@ -1,11 +1,12 @@
 """Check and time the pyramid on a CUDA device: ``python benchmarks/gpu_pyramid.py FOLDER``.
 
 Needs torch, triton and numpy only. Correctness comes first: sizes, lengths, gate groups, poolings
-and activations in float64, float32 and TF32 against the packed pyramid in float64, on poisoned
-memory, within the bounds of ``benchmarks/bounds.py``, which derives them. Then forward, backward
-and both, for one model and for a stack, beside the packed pyramid run eagerly, and the whole
-network predicting from ids; the ceilings of this device are measured in the same run. Prints the
-rows of a table and writes everything to FOLDER/gpu_pyramid.json.
+and activations in float64, float32, TF32 and bfloat16 against the packed pyramid in float64, on
+poisoned memory, within the bounds of ``benchmarks/bounds.py``, which derives them. Then forward,
+backward and both, for one model and for a stack, beside the packed pyramid run eagerly, at the
+precision that training has, and prediction by the whole network, as a user calls it; the ceilings
+of this device are measured in the same run. Prints the rows of a table and writes everything to
+FOLDER/gpu_pyramid.json.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import torch  # noqa: E402
 from torch import Tensor  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
+from adasent.estimators.prediction import network_proba  # noqa: E402
 from adasent.pyramid import cuda  # noqa: E402
 from adasent.pyramid.cuda import pyramid_cuda  # noqa: E402
 from adasent.pyramid.packed import pyramid_packed  # noqa: E402
@@ -53,7 +55,8 @@ Row = dict[str, Any]
 
 def set_precision(mode: str) -> torch.dtype:
     """Let torch multiply as the mode says; the type of its tensors."""
-    torch.set_float32_matmul_precision("high" if mode == "tf32" else "highest")
+    precision = {"tf32": "high", "bfloat16": "medium"}.get(mode, "highest")
+    torch.set_float32_matmul_precision(precision)
     return torch.float64 if mode == "float64" else torch.float32
 
 
@@ -158,11 +161,16 @@ def check_case(
     found, again = (outcome(kernel, alone, **how) for _ in range(2))
     with torch.no_grad():
         without = kernel(*alone, **how)  # keeps two levels only
+        order = np.argsort(lengths, kind="stable").tolist()
+        known = torch.tensor(lengths)[order]  # by the host, which packs the units
+        packed = torch.empty_like(without)
+        packed[order] = kernel(alone[0][order], known, *alone[2:], **how)
     kinked = how != {"activation": "tanh", "pooling": "mean"}
     limit = bounds(mode, size, max(lengths), kinked=kinked)
     wrong = errors(found, expected, scale)
-    wrong["no-grad levels"] = errors([without, *found[1:]], expected, scale)["levels"]
-    limit["no-grad levels"] = limit["levels"]
+    for name, levels in (("no-grad levels", without), ("packed levels", packed)):
+        wrong[name] = errors([levels, *found[1:]], expected, scale)["levels"]
+        limit[name] = limit["levels"]
     of_bound = {name: error / limit[name] for name, error in wrong.items()}
     repeats = all(map(torch.equal, found, again))
     close = all(share <= 1 for share in of_bound.values())  # which NaN is not
@@ -255,11 +263,13 @@ def ceilings() -> dict[str, float]:
     copy = torch.empty_like(source)
     seconds = milliseconds(lambda: copy.copy_(source))[1] / 1e3
     a, b = (torch.randn(8192, 8192, device=DEVICE) for _ in range(2))
-    product = milliseconds(lambda: a @ b)[1] / 1e3
-    return {
-        "copy_GB_per_s": 2 * source.nbytes / seconds / 1e9,
-        "tf32_TFLOP_per_s": 2 * 8192**3 / product / 1e12,
-    }
+    found = {"copy_GB_per_s": 2 * source.nbytes / seconds / 1e9}
+    for dtype in (torch.float32, torch.bfloat16):
+        one, other = a.to(dtype), b.to(dtype)
+        product = milliseconds(lambda x=one, y=other: x @ y)[1] / 1e3
+        name = "tf32" if dtype == torch.float32 else "bfloat16"
+        found[f"{name}_TFLOP_per_s"] = 2 * 8192**3 / product / 1e12
+    return found
 
 
 def contenders(work: Work, n_groups: int) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -284,7 +294,12 @@ def contenders(work: Work, n_groups: int) -> Iterator[tuple[str, Callable[[], ob
     yield "without gradient", without_gradient
     yield "forward", forward
     yield "backward", lambda: torch.autograd.grad(levels, inputs, target, retain_graph=True)
-    yield "both", lambda: torch.autograd.grad(forward(), inputs, target)
+    # Leaves of its own: a graph that records them must not know of an earlier stream.
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    yield (
+        "both",
+        lambda: torch.autograd.grad(kernel(leaves[0], counts, *leaves[1:]), leaves, target),
+    )
 
 
 def time_all(work: Work, n_groups: int, ceiling: dict[str, float]) -> Iterator[Row]:
@@ -304,7 +319,7 @@ def time_all(work: Work, n_groups: int, ceiling: dict[str, float]) -> Iterator[R
     lengths = mr_lengths(work.n_models, work.n_sentences)
     flop, moved = costs(work.size, n_groups, int((lengths * (lengths + 1) // 2).sum()))
     for name, share in (
-        ("of TF32 products", flop / (ceiling["tf32_TFLOP_per_s"] * 1e12)),
+        ("of products", flop / (ceiling["bfloat16_TFLOP_per_s"] * 1e12)),
         ("of a copy", moved / (ceiling["copy_GB_per_s"] * 1e9)),
     ):
         # Of the seconds taken as a graph, the share that the ceiling would have needed.
@@ -316,36 +331,46 @@ def costs(size: int, n_groups: int, n_cells: int) -> tuple[int, int]:
 
     A product of 2 D + 4 N rows a cell, three times: forward, back to the units, and for the
     weights. Forward, a product reads units and writes its rows; the kernel reads both and writes
-    units, compositions and gates. Backward, the kernel reads these and a gradient and writes two;
-    one product reads and adds to a gradient, the other reads units.
+    units, twice, compositions and gates. Backward, the kernel reads these and a gradient and writes
+    two; one product reads and adds to a gradient, the other reads units. What products read and
+    write, other than gradients at units, has 2 bytes, all else 4.
     """
     width = 2 * size + 4 * n_groups
     flop = 3 * 2 * size * width * n_cells
-    forward = (size + width) + (size + width) + (2 * size + 2 * n_groups)
-    backward = (3 * size + 2 * n_groups) + (size + width) + (width + 2 * size) + (width + size)
-    return flop, 4 * (forward + backward) * n_cells
+    halves = (size + width) + (width + size) + width + width + (width + size)
+    wholes = (size + 2 * size + 2 * n_groups) + (3 * size + 2 * n_groups + size) + 2 * size
+    return flop, (2 * halves + 4 * wholes) * n_cells
 
 
-def predict(n_sentences: int = 8192, batch: int = 1024) -> Row:
-    """Sentences a second of the whole network from ids on the device, batches of like length."""
+def wall_ms(run: Callable[[], object], repeats: int = 21) -> list[float]:
+    """20th, 50th and 80th percentile of one call, by the clock of the host."""
+    times = []
+    for _ in range(3 + repeats):
+        begin = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - begin))
+    # The first compile, and fetch memory.
+    return [float(value) for value in np.percentile(times[3:], [20, 50, 80])]
+
+
+def predict(n_texts: int = 10_662) -> Iterator[Row]:
+    """Sentences a second of what a user calls: ids of MR's texts, one gate a dimension."""
     config = AdaSentConfig(
         n_trained=18_000, n_classes=2, vector_size=50, hidden_size=100, gate_groups=100
     )
+    torch.manual_seed(0)
     model = AdaSent(config).to(DEVICE).eval()
-    lengths = np.sort(mr_lengths(n_sentences))
-    batches = []
-    for own in np.split(lengths, range(batch, n_sentences, batch)):
-        ids = torch.randint(2, 18_000, (len(own), int(own.max())), device=DEVICE)
-        batches.append((ids, torch.from_numpy(own).to(DEVICE)))
-
-    @torch.inference_mode()
-    def run() -> list[Tensor]:
-        return [model(ids, counts).log_probs for ids, counts in batches]
-
-    rates = [1e3 * n_sentences / taken for taken in reversed(milliseconds(run))]
-    spread = dict(zip(("p20", "median", "p80"), rates, strict=True))
-    row = {"what": "prediction", "shape": f"B={batch}", "variant": "from ids, N=100"}
-    return {**row, "unit": "sentences/s", **spread}
+    torch.nn.init.normal_(model.embedding.trained)
+    generator = np.random.default_rng(0)
+    ids = [generator.integers(2, 18_000, n) for n in mr_lengths(n_texts)]
+    for mode, name in (("float32", "float32"), ("tf32", "TF32")):
+        set_precision(mode)
+        taken = wall_ms(lambda: network_proba(model, ids))
+        rates = [1e3 * n_texts / ms for ms in reversed(taken)]
+        spread = dict(zip(("p20", "median", "p80"), rates, strict=True))
+        row = {"what": "prediction", "shape": f"{n_texts} texts", "variant": f"from ids, {name}"}
+        yield {**row, "unit": "sentences/s", **spread}
 
 
 def attempt(rows: list[Row], make: Callable[[], Iterator[Row] | list[Row]]) -> None:
@@ -390,14 +415,14 @@ def main() -> None:
     show_checks(report["checks"])
     print(f"checked after {time.perf_counter() - begin:.0f} s", flush=True)
     if not arguments.check:
-        set_precision("tf32")
+        set_precision("bfloat16")
         report["ceilings"] = ceilings()
         for work in WORKS:
             for n_groups in GROUPS:
                 attempt(
                     report["rows"], lambda w=work, n=n_groups: time_all(w, n, report["ceilings"])
                 )
-        attempt(report["rows"], lambda: [predict()])
+        attempt(report["rows"], predict)
     (arguments.folder / "gpu_pyramid.json").write_text(json.dumps(report, indent=1))
     print(f"{time.perf_counter() - begin:.0f} s in all")
     if not all(row["ok"] for row in report["checks"]):

@@ -140,7 +140,8 @@ COLUMNS_OF_TIMES: dict[str, tuple[str, Callable[[float], str]]] = {
     "backward": ("backward, ms", "{:.2f}".format),
     "both": ("both, ms", "{:.2f}".format),
     "both, as a graph": ("both as a graph, ms", "{:.2f}".format),
-    "of TF32 products": ("of TF32 products", "{:.1%}".format),
+    "of TF32 products": ("of TF32 products", "{:.1%}".format),  # before bfloat16
+    "of products": ("of products", "{:.1%}".format),
     "of a copy": ("of a copy", "{:.1%}".format),
     "peak": ("peak, MB", "{:,.0f}".format),
 }
@@ -159,8 +160,9 @@ def speed(rows: list[GpuRow]) -> str:
     for (shape, kind), line in found.items():
         cells = [COLUMNS_OF_TIMES[name][1](line[name]) if name in line else "" for name in names]
         body.append([shape, kind, *cells])
-    heading = "K models of B sentences, D = 100, lengths like MR's, TF32 products; medians.\n\n"
-    return heading + markdown(["shape", "gates", *(COLUMNS_OF_TIMES[n][0] for n in names)], body)
+    heading = "Medians; K models of B sentences, D = 100, lengths like those of MR."
+    header = ["shape", "gates", *(COLUMNS_OF_TIMES[n][0] for n in names)]
+    return f"{heading}\n\n{markdown(header, body)}"
 
 
 def rates(rows: list[GpuRow]) -> str:

@@ -25,8 +25,8 @@ class Sizes:
         Sentences of equal length in the measurements against T.
     n_steps
         Batches of a training measurement.
-    epochs
-        Of the AdaSent that is trained for the comparison with peers.
+    epochs, vectors
+        Of the AdaSent that is trained for the comparison with peers: at most so many.
     n_minilm
         Sentences that MiniLM encodes to train its classifier; the others train on all.
     """
@@ -36,7 +36,8 @@ class Sizes:
     n_all: int = 10_662
     n_equal: int = 128
     n_steps: int = 12
-    epochs: int = 8
+    epochs: int = 30
+    vectors: tuple[str, ...] = ("wiki-imdb-200d", "glove-100d", "minilm-256d")
     n_minilm: int = 9_595
     lengths: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256)
     hidden_sizes: tuple[int, ...] = (20, 50, 100, 128, 200, 300)
@@ -57,6 +58,7 @@ QUICK = Sizes(
     n_equal=32,
     n_steps=2,
     epochs=1,
+    vectors=("wiki-50d",),
     n_minilm=500,
     lengths=(4, 8, 16, 32, 64),
     hidden_sizes=(20, 100),

@@ -14,7 +14,8 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +30,10 @@ import torch  # noqa: E402
 from adasent.nn.dropout import _fast_module, dropout_reference  # noqa: E402
 from adasent.systems.adasent import AdaSent  # noqa: E402
 from adasent.systems.config import AdaSentConfig  # noqa: E402
+from adasent.training.average import moments  # noqa: E402
 from adasent.training.config import TrainingConfig  # noqa: E402
 from adasent.training.examples import Examples  # noqa: E402
-from adasent.training.loop import default_device, train  # noqa: E402
+from adasent.training.loop import CUDA_PRECISION, default_device, train  # noqa: E402
 from adasent.training.run import Run  # noqa: E402
 from adasent.training.schedule import epoch_order, training_plan  # noqa: E402
 from adasent.training.stacked import Stack  # noqa: E402
@@ -47,7 +49,7 @@ class Size:
     n_words: int = 18_000
     vector_size: int = 50
     hidden_size: int = 100
-    gate_groups: int = 25
+    gate_groups: int = 100
 
 
 SMALL = Size(n_texts=200, n_held=40, n_words=300, vector_size=12, hidden_size=16, gate_groups=4)
@@ -79,7 +81,15 @@ def make_runs(n_models: int, size: Size, epochs: int, dtype: torch.dtype) -> lis
         )
         model = AdaSent(network)
         model.embedding.set_vectors(torch.randn(network.n_trained, size.vector_size) * 0.1)
-        config = TrainingConfig(epochs=epochs, learning_rate=1e-3 * (1 + k % 3))
+        config = TrainingConfig(
+            epochs=epochs,
+            learning_rate=1e-3 * (1 + k % 3),
+            penalty=1e-3,
+            vector_dropout=0.3,
+            word_dropout=0.0,
+            average=1.0,
+            table_rate=0.3,
+        )
         own = Size(**{**size.__dict__, "n_words": network.n_trained})
         training = make_examples(size.n_texts - k % 5, own, rng)
         held = make_examples(size.n_held, own, rng)
@@ -140,6 +150,15 @@ def check(device: torch.device) -> dict[str, float | str]:
 # -- times -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def precision(name: str) -> Iterator[None]:
+    """Products as torch names their precision."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(name)
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
 def wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -147,7 +166,6 @@ def wait(device: torch.device) -> None:
 
 def end_to_end(runs: list[Run], device: torch.device, *, cuda_graph: bool) -> list[float]:
     """Sentence updates a second of each epoch: order, upload, steps, and the wait for the sums."""
-    torch.set_float32_matmul_precision("high")  # as ``train`` does
     stack = Stack(runs, device, cuda_graph=cuda_graph)
     lengths = [run.training.lengths for run in runs]
     orders = [_order(run, of, 0) for run, of in zip(runs, lengths, strict=True)]
@@ -157,8 +175,9 @@ def end_to_end(runs: list[Run], device: torch.device, *, cuda_graph: bool) -> li
         plan = training_plan(orders, lengths, stack.training.filler)
         steps = stack.upload(plan)
         stack.reset()
-        for step in range(len(plan.widths)):
+        for step, averaged in enumerate(moments(plan.n_rows)):
             stack.train_step(steps, step)
+            stack.take_mean(averaged)
         orders = [_order(run, of, epoch + 1) for run, of in zip(runs, lengths, strict=True)]
         losses = stack.loss_sum.tolist()  # waits
         seconds = time.perf_counter() - started
@@ -241,7 +260,7 @@ def _median_ms(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=int, nargs="+", default=[1, 10, 50])
-    parser.add_argument("--groups", type=int, nargs="+", default=[25], help="gate_groups")
+    parser.add_argument("--groups", type=int, nargs="+", default=[100, 25], help="gate_groups")
     parser.add_argument("--epochs", type=int, default=3, help="the first compiles and records")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--no-check", action="store_true")
@@ -258,10 +277,11 @@ def main() -> None:
             row: dict[str, object] = {"what": "training", "models": n_models, "graph": graph}
             row["gate_groups"] = size.gate_groups
             try:
-                rates = end_to_end(runs, device, cuda_graph=graph)
-                row |= {"updates_per_s": [round(rate) for rate in rates]}
-                if graph or device.type == "cpu":
-                    row |= phases(runs, device, 3 if options.quick else 20)
+                with precision(CUDA_PRECISION):  # as ``train`` has it
+                    rates = end_to_end(runs, device, cuda_graph=graph)
+                    row |= {"updates_per_s": [round(rate) for rate in rates]}
+                    if graph or device.type == "cpu":
+                        row |= phases(runs, device, 3 if options.quick else 20)
                 if device.type == "cuda":
                     row["peak_gb"] = round(torch.cuda.max_memory_allocated() / 1e9, 2)
                     torch.cuda.reset_peak_memory_stats()

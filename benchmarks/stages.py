@@ -21,7 +21,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "distinct words: vector, projection, product": (network.Network, "words"),
     "words put in place": (network.Words, "first_level"),
     "climb": (network, "climb"),
-    "level norm, classifier, consensus": (network.Network, "_mix"),
+    "level norm, classifier, consensus": (network.Network, "mix"),
 }
 
 

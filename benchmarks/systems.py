@@ -22,7 +22,7 @@ import adasent
 from adasent.data import fetch_file
 from benchmarks.records import ROOT
 from benchmarks.registry import FULL, QUICK, Sizes
-from benchmarks.workloads import mr
+from benchmarks.workloads import Split, mr
 
 STORE = ROOT / "build" / "bench"
 
@@ -34,13 +34,18 @@ class System(NamedTuple):
     megabytes: float  # what must be shipped to predict, packages not counted
 
 
+def adasent_path(sizes: Sizes) -> Path:
+    """Where the AdaSent of these sizes is kept."""
+    return STORE / f"adasent-{'-'.join(sizes.vectors)}-{sizes.epochs}-epochs"
+
+
 def adasent_folder(sizes: Sizes) -> Path:
-    """AdaSent with default settings but few epochs, and the 50-dimensional vectors."""
-    folder = STORE / f"adasent-{sizes.epochs}-epochs"
+    """AdaSent with default settings and the vectors of the accuracy tables."""
+    folder = adasent_path(sizes)
     if not folder.exists():
         from adasent import AdaSentClassifier
 
-        model = AdaSentClassifier(vectors="wiki-50d", epochs=sizes.epochs, n_jobs=2)
+        model = AdaSentClassifier(vectors=list(sizes.vectors), epochs=sizes.epochs, n_jobs=2)
         model.fit(mr().train_texts, mr().train_labels)
         model.save(folder)
     return folder
@@ -49,20 +54,20 @@ def adasent_folder(sizes: Sizes) -> Path:
 def adasent_system(sizes: Sizes) -> System:
     """The numpy runtime on the saved folder."""
     folder = adasent_folder(sizes)
-    return System(adasent.load(folder).predict, _folder_mb(folder))
+    return System(adasent.load(folder).predict, folder_mb(folder))
 
 
-def fasttext_system(sizes: Sizes) -> System:
+def fasttext_system(sizes: Sizes, split: Split | None = None, store: Path = STORE) -> System:
     """fastText with word bigrams, 10-dimensional vectors and 100,000 buckets: a small file."""
     import fasttext
 
-    saved = STORE / "fasttext.bin"
+    split = split or mr()
+    saved = store / "fasttext.bin"
     if not saved.exists():
-        split = mr()
         pairs = list(zip(split.train_labels, split.train_texts, strict=True))
         random.Random(0).shuffle(pairs)  # fastText reads in order, and MR is in order of its labels
-        STORE.mkdir(parents=True, exist_ok=True)
-        lines = STORE / "fasttext.txt"
+        store.mkdir(parents=True, exist_ok=True)
+        lines = store / "fasttext.txt"
         lines.write_text(
             "".join(f"__label__{label} {_one_line(text)}\n" for label, text in pairs),
             encoding="utf-8",
@@ -82,12 +87,12 @@ def fasttext_system(sizes: Sizes) -> System:
     return System(predict, saved.stat().st_size / 1e6)
 
 
-def tfidf_system(sizes: Sizes) -> System:
+def tfidf_system(sizes: Sizes, split: Split | None = None, store: Path = STORE) -> System:
     """scikit-learn: TF-IDF of words and bigrams, logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    split = mr()
+    split = split or mr()
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\S+")
     features = vectorizer.fit_transform(split.train_texts)
     model = LogisticRegression(C=10.0, max_iter=1000).fit(features, split.train_labels)
@@ -97,35 +102,44 @@ def tfidf_system(sizes: Sizes) -> System:
     )
 
 
-def nbsvm_system(sizes: Sizes) -> System:
+def nbsvm_system(sizes: Sizes, split: Split | None = None, store: Path = STORE) -> System:
     """NB-SVM (Wang and Manning 2012) out of scikit-learn's parts: words and bigrams, binary."""
     from scipy.sparse import diags
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.svm import LinearSVC
 
-    split = mr()
+    split = split or mr()
     vectorizer = CountVectorizer(ngram_range=(1, 2), binary=True, token_pattern=r"\b\w+\b")
     counts = vectorizer.fit_transform(split.train_texts).astype(np.float64)
     labels = np.array(split.train_labels)
-    positive = labels == max(split.train_labels)  # the class that LinearSVC gives positive weights
-    p = 1 + np.asarray(counts[positive].sum(axis=0)).ravel()
-    q = 1 + np.asarray(counts[~positive].sum(axis=0)).ravel()
-    ratio = np.log((p / p.sum()) / (q / q.sum()))  # (n_features,)
-    model = LinearSVC(C=0.1).fit(counts @ diags(ratio), labels)
-    # Half way between naive Bayes, where all weights are equal, and the SVM: better than the
-    # paper's quarter on a part of the training sentences.
-    model.coef_ = (np.abs(model.coef_).mean() + model.coef_) / 2 * ratio
-    return System(
-        lambda texts: model.predict(vectorizer.transform(texts)),
-        _array_mb(vectorizer.vocabulary_, model.coef_),
-    )
+    classes = np.unique(labels)
+    rows, offsets = [], []
+    for label in classes[-1:] if len(classes) == 2 else classes:  # of many, each against the rest
+        p = 1 + np.asarray(counts[labels == label].sum(axis=0)).ravel()
+        q = 1 + np.asarray(counts[labels != label].sum(axis=0)).ravel()
+        ratio = np.log((p / p.sum()) / (q / q.sum()))  # (n_features,)
+        model = LinearSVC(C=0.1).fit(counts @ diags(ratio), labels == label)
+        # Half way between naive Bayes, where all weights are equal, and the SVM: better than the
+        # paper's quarter on a part of the training sentences.
+        rows.append(((np.abs(model.coef_).mean() + model.coef_) / 2 * ratio)[0])
+        offsets.append(float(model.intercept_[0]))
+    weights = np.stack(rows)
+
+    def predict(texts: list[str]) -> np.ndarray:
+        scores = vectorizer.transform(texts) @ weights.T + np.array(offsets)
+        if len(classes) == 2:
+            return classes[(scores[:, 0] > 0).astype(int)]
+        return classes[scores.argmax(axis=1)]
+
+    return System(predict, _array_mb(vectorizer.vocabulary_, weights))
 
 
-def model2vec_system(sizes: Sizes) -> System:
+def model2vec_system(sizes: Sizes, split: Split | None = None, store: Path = STORE) -> System:
     """model2vec: static vectors of MiniLM's word pieces, fine-tuned with a classifier on top."""
     from model2vec.inference import StaticModelPipeline
 
-    folder = STORE / "model2vec"
+    split = split or mr()
+    folder = store / "model2vec"
     if not folder.exists():
         from model2vec import StaticModel
         from model2vec.train import StaticModelForClassification
@@ -134,29 +148,29 @@ def model2vec_system(sizes: Sizes) -> System:
         tokenizer = Tokenizer.from_file(str(minilm_folder() / "tokenizer.json"))
         static = StaticModel(_piece_vectors(), tokenizer, normalize=True)
         model = StaticModelForClassification.from_static_model(model=static)
-        model.fit(mr().train_texts, mr().train_labels, device="cpu")
+        model.fit(split.train_texts, split.train_labels, device="cpu")
         model.to_pipeline().save_pretrained(str(folder))
     model = StaticModelPipeline.from_pretrained(str(folder))
-    return System(model.predict, _folder_mb(folder))
+    return System(model.predict, folder_mb(folder))
 
 
-def minilm_system(sizes: Sizes) -> System:
+def minilm_system(sizes: Sizes, split: Split | None = None, store: Path = STORE) -> System:
     """sentence-transformers: mean pooling of all-MiniLM-L6-v2, logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    encoder = _sentence_transformer()
-    stored = STORE / f"minilm-{sizes.n_minilm}.npy"
-    split = mr()
+    split = split or mr()
+    encoder = sentence_transformer(minilm_folder())
+    stored = store / f"minilm-{sizes.n_minilm}.npy"
     # Training texts are in order of their labels; a random part has both.
     rows = np.random.default_rng(0).permutation(len(split.train_texts))[: sizes.n_minilm]
     if not stored.exists():
-        STORE.mkdir(parents=True, exist_ok=True)
+        store.mkdir(parents=True, exist_ok=True)
         np.save(stored, encoder.encode([split.train_texts[i] for i in rows]))
     model = LogisticRegression(max_iter=1000)
     model.fit(np.load(stored), np.array(split.train_labels)[rows])
     return System(
         lambda texts: model.predict(encoder.encode(texts)),
-        _folder_mb(minilm_folder()) + model.coef_.nbytes / 1e6,
+        folder_mb(minilm_folder()) + model.coef_.nbytes / 1e6,
     )
 
 
@@ -185,10 +199,11 @@ def minilm_folder() -> Path:
 
 
 @cache
-def _sentence_transformer() -> Any:
+def sentence_transformer(folder: Path) -> Any:
+    """Mean pooling over the encoder of a folder."""
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(str(minilm_folder()), device="cpu")
+    return SentenceTransformer(str(folder), device="cpu")
 
 
 def _piece_vectors() -> np.ndarray:
@@ -212,7 +227,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _folder_mb(folder: Path) -> float:
+def folder_mb(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 

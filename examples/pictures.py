@@ -1,5 +1,7 @@
 """The pictures and figures of docs/why.md, from the model that ``make demo`` leaves in demo-output.
 
+Also what that model says of no words, unknown words and one word, for docs/explanations.md.
+
 python examples/pictures.py [MODEL]
 """
 
@@ -7,23 +9,35 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 import adasent
 from adasent.explain import Explanation, plots
+from adasent.explain.reading import percent
 from adasent.training.history import History
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "why.md"
 TEXTS = [
-    "the cast is better than the script deserves",
+    "it is not as funny as it wants to be",
     "a warm and funny film that earns its tears",
     "two hours i will never get back",
     "not a bad film at all",
 ]
 PHRASE = "not a bad film"
+#: Of a few words or none; the first words are in no vocabulary.
+SHORT = {
+    "": "no text, or nothing that is a word",
+    "blorfy": "an unknown word",
+    "blorfy zwekk quorble mimdo thrappy": "five unknown words",
+    "film": "",
+    "funny": "",
+    "waste": "",
+    "not": "",
+}
 
 
 def main(model: Path = ROOT / "demo-output" / "model", page: Path = PAGE) -> None:
@@ -44,10 +58,30 @@ def main(model: Path = ROOT / "demo-output" / "model", page: Path = PAGE) -> Non
         "votes": votes(explanations[0]),
         "span": span(predictor.explain(PHRASE)),
     }
+    put(page, parts)
+    put(page.parent / "explanations.md", {"short": short(predictor)})
+
+
+def put(page: Path, parts: dict[str, str]) -> None:
+    """Fill the parts of a page."""
     text = page.read_text(encoding="utf-8")
     for name, body in parts.items():
         text = fill(text, name, body)
     page.write_text(text, encoding="utf-8")
+
+
+def short(predictor: adasent.Predictor) -> str:
+    """What the model says of the short texts, as a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that words are missing is what this is about
+        found = predictor.predict_proba(list(SHORT))
+    head = ["text", *map(str, predictor.classes_)]
+    rows = [
+        [name or f'"{text}"', *map(percent, row)]
+        for (text, name), row in zip(SHORT.items(), found.tolist(), strict=True)
+    ]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def terminal(model: Path, text: str) -> str:
@@ -65,17 +99,25 @@ def reading(why: Explanation) -> str:
     i = why.column(why.predicted)
     order = np.argsort(-why.words[:, i])
     speaks = [f'"{why.tokens[j]}"' for j in order]
-    top = int(why.beliefs.argmax())
+    top, total = int(why.beliefs.argmax()), why.probabilities[i]
     return f"""\
-1. **The label** and its probability: {why.predicted}, {why.probabilities[i]:.2f}.
-2. **The words.** {speaks[0]} and {speaks[1]} speak most for {why.predicted}; {speaks[-1]} and \
-{speaks[-2]} most
-   against it.
-3. **The levels.** Level t reads phrases of t words. The model believes level {top + 1} most \
-({why.beliefs[top]:.3f}); what
-   that level says, times the belief, is {why.contributions[top, i]:.3f} of the \
-{why.probabilities[i]:.3f}. These add up exactly.
-4. **The phrases** behind it, with copies of a word counted as that word."""
+1. **The verdict**: {why.verdict}.
+2. **The words**, with what they add. {speaks[0]} and {speaks[1]} add most to {why.predicted}; \
+{speaks[-1]} and {speaks[-2]}
+   take most away.
+3. **The phrases**, as a sum: from what the model says of no words at all, {why.base[i]:.2f}, to \
+its answer, {total:.2f}.
+   {together(why)}
+4. **The lengths.** Phrases of {top + 1} words count most ({why.beliefs[top]:.3f}) and add \
+{why.level_scores[top, i]:+.3f}. These add up exactly."""
+
+
+def together(why: Explanation) -> str:
+    """Which words act together."""
+    found = [f'"{one.text}"' for one in why.phrases if one.end - one.start > 1]
+    if not found:
+        return "Here no words act together: every word stands by itself."
+    return f"Words that act together stand as one: {', '.join(found)}."
 
 
 def votes(why: Explanation) -> str:
@@ -83,9 +125,12 @@ def votes(why: Explanation) -> str:
     i = why.column(why.predicted)
     alone = why.level_probabilities[:, i]
     agree = [str(t + 1) for t in np.flatnonzero(why.level_probabilities.argmax(axis=1) == i)]
+    levels = f"levels {', '.join(agree)} of {len(alone)}"
+    if len(agree) == len(alone):
+        levels = f"all {len(alone)} levels"
     least = int(alone.argmin())
     return (
-        f"Alone, levels {', '.join(agree)} of {len(alone)} would have said {why.predicted}. "
+        f"Alone, {levels} would have said {why.predicted}. "
         f"The least convinced is level {least + 1} ({alone[least]:.2f}), the most level "
         f"{int(alone.argmax()) + 1} ({alone.max():.2f})."
     )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from adasent.estimators.adasent import AdaSentClassifier
 from adasent.estimators.neural import NeuralClassifier
-from adasent.nn import GatedComposition
+from adasent.nn import GatedComposition, Projection
 from adasent.pyramid.weights import PyramidWeights
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
@@ -81,10 +81,42 @@ class RootOnly(AdaSent):
         self.level_gate = _Root()  # type: ignore[assignment]
 
 
+class _FirstLevel(Projection):
+    """U' with a bias, and with an activation after it if there is one."""
+
+    def __init__(self, vector_size: int, hidden_size: int, activation: nn.Module) -> None:
+        super().__init__(vector_size, hidden_size)
+        self.bias = nn.Parameter(torch.zeros(hidden_size))
+        self.activation = activation
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        projected: Tensor = self.activation(super().forward(vectors))
+        return projected
+
+
+class BiasedWords(AdaSent):
+    """A bias on the units of the first level."""
+
+    activation: type[nn.Module] = nn.Identity
+
+    def __init__(self, config: AdaSentConfig) -> None:
+        super().__init__(config)
+        sizes = config.vector_size, config.hidden_size
+        self.projection = _FirstLevel(*sizes, self.activation())
+
+
+class TanhWords(BiasedWords):
+    """A bias and tanh on them."""
+
+    activation = nn.Tanh
+
+
 ABLATIONS: dict[str, type[AdaSent]] = {
     "no level gate": NoLevelGate,
     "fixed local gates": FixedGates,
     "root only": RootOnly,
+    "bias on words": BiasedWords,
+    "bias and tanh on words": TanhWords,
 }
 
 

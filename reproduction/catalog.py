@@ -1,7 +1,7 @@
 """Finds what a folder of records has to show for a table or a figure.
 
-The folder holds ``table1/SET.json`` (audits), ``table2``, ``partitions``, ``table3``, ``ablations``
-and ``refit`` (stores of runs), ``figures/NAME.json`` (data of the figures),
+The folder holds ``table1/SET.json`` (audits), ``table2``, ``partitions``, ``table3``,
+``ablations``, ``refit`` and ``taught`` (stores of runs), ``figures/NAME.json`` (their data),
 ``phenomena/SET.json`` (flags of the texts), ``search/NAME.jsonl`` (trials on dev parts),
 ``trees.json`` (how much of each set the treebanks hold) and ``sizes.json`` (how many numbers the
 networks learn).
@@ -24,7 +24,7 @@ from adasent.evaluation.records import FoldRecord, read_records
 from adasent.evaluation.store import Labelled, RecordStore
 from adasent.text.tokenize import get_tokenizer
 from reproduction.ablation_table import Ablations, ablation_tables
-from reproduction.cells import Variance, variance
+from reproduction.cells import Variance, table2_cells, variance
 from reproduction.figure_tables import figure_tables
 from reproduction.figures import FIGURES, check_figure
 from reproduction.jobs import Jobs
@@ -41,9 +41,10 @@ from reproduction.specs import Experiments, SystemSpec
 from reproduction.table1 import table1
 from reproduction.table2 import table2
 from reproduction.table3 import table3
+from reproduction.taught_table import taught_tables
 
 #: Tables that are stores of runs.
-STORES = ("table2", "partitions", "table3", "ablations", "refit")
+STORES = ("table2", "partitions", "table3", "ablations", "refit", "taught")
 NAMES = ("table1", *STORES, "phenomena", "search", *FIGURES)
 
 
@@ -101,6 +102,11 @@ class Catalog:
         if name == "refit":
             rows = [row for row in self.systems if row.refitted]
             return refit_tables(self.refits, rows, self.sets)
+        if name == "taught":
+            cells = table2_cells([*self.records["table2"], *self.records["taught"]])
+            plan, rows = self.plan, list(self.plan.taught.values())
+            grouped, untaught = plan.protocol.grouped, self.systems
+            return taught_tables(cells, rows, untaught, self.sets, grouped, self.sizes)
         if name == "phenomena":
             return phenomena_tables(self.phenomena, self.results, self.sets)
         if name == "search":

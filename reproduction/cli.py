@@ -33,6 +33,7 @@ class Shown(StrEnum):
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"
+    taught = "taught"
     phenomena = "phenomena"
     search = "search"
     fig_belief = "fig-belief"
@@ -51,6 +52,7 @@ class Computed(StrEnum):
     table3 = "table3"
     ablations = "ablations"
     refit = "refit"
+    taught = "taught"
     phenomena = "phenomena"
     fig_belief = "fig-belief"
     fig_example = "fig-example"
@@ -109,7 +111,8 @@ def show(
     """
     from reproduction.catalog import NAMES
 
-    catalog = _open(records, sets, None if name is Shown.ablations else systems)
+    rows_of_own = name in (Shown.ablations, Shown.taught)
+    catalog = _open(records, sets, None if rows_of_own else systems)
     n_missing = 0
     for one in NAMES if name is Shown.all else (name.value,):
         tables = catalog.tables(one)
@@ -153,7 +156,8 @@ def run(
 
     if phrase and name is not Computed.fig_composition:
         raise ConfigError("--phrase goes with fig-composition: it needs a model")
-    variants = _names(systems) if name is Computed.ablations else None
+    rows_of_own = name in (Computed.ablations, Computed.taught)
+    variants = _names(systems) if rows_of_own else None
     catalog = _open(records, sets, None if variants else systems, new=True)
     jobs = Jobs(catalog.plan)
     models = Models(jobs, catalog.root / "models")
@@ -222,7 +226,7 @@ def _compute(
         catalog.add_sizes(models.jobs)
     elif name.startswith("fig-"):
         catalog.add_figure(name, compute_figure(name, models, phrases))
-    elif name == "ablations":
+    elif name == "ablations" or name == "taught":
         _run(name, catalog, models.jobs, variants or None)
     else:
         _run(name, catalog, models.jobs, [system.name for system in catalog.systems])

@@ -22,7 +22,8 @@ def network_sizes(jobs: Jobs, n_classes: Collection[int]) -> Sizes:
     from adasent.estimators.neural import network_size
 
     plan = jobs.plan
-    any_run = {run.system: run for table in ("table2", "ablations") for run in plan.runs(table)}
+    tables = ("table2", "ablations", "taught")
+    any_run = {run.system: run for table in tables for run in plan.runs(table)}
     found: Sizes = {}
     for run in any_run.values():
         system = plan.row(run)

@@ -21,7 +21,7 @@ from adasent.evaluation.records import UNSAID
 from reproduction.paper import paper_sets
 
 RULES = ("random", "grouped")
-TABLES = ("table2", "partitions", "table3", "ablations", "refit")
+TABLES = ("table2", "partitions", "table3", "ablations", "refit", "taught")
 Setting = dict[str, Any]
 
 
@@ -35,6 +35,10 @@ class SystemSpec:
         The system's name in the registry, if the row is not named like it.
     base
         Settings that all its runs have, where they are not the system's defaults.
+    encoder
+        The name of the encoder that it stands on, in place of word vectors.
+    teacher
+        The row that labels texts for it; its settings may be those of a lesson, too.
     vectors
         Whether it takes the protocol's word vectors and epochs.
     trees
@@ -57,6 +61,8 @@ class SystemSpec:
     space: dict[str, list[Any]] = field(default_factory=dict)
     of: str | None = None
     base: Setting = field(default_factory=dict)
+    encoder: str | None = None
+    teacher: str | None = None
 
     @property
     def registered(self) -> str:
@@ -174,11 +180,21 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Experiments:
-    """The protocol, the systems it is applied to, and variants of one of them."""
+    """The protocol, the systems it is applied to, and variants of one of them.
+
+    Attributes
+    ----------
+    taught
+        Rows beside Table 2, which know more than the sets: on an encoder, or taught by one.
+    texts
+        By set: how many texts of each kind a teacher labels; see :mod:`reproduction.lessons`.
+    """
 
     protocol: Protocol
     systems: dict[str, SystemSpec]
     ablations: dict[str, Ablation] = field(default_factory=dict)
+    taught: dict[str, SystemSpec] = field(default_factory=dict)
+    texts: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for system in self.systems.values():
@@ -190,11 +206,11 @@ class Experiments:
 
     def system(self, name: str) -> SystemSpec:
         """By its name in the registry or in the paper, in any letter case."""
-        folded = name.casefold()
-        for system in self.systems.values():
+        folded, every = name.casefold(), self.systems | self.taught
+        for system in every.values():
             if folded in (system.name.casefold(), system.title.casefold()):
                 return system
-        raise ConfigError(f"unknown system {name!r}{nearest(name, self.systems)}")
+        raise ConfigError(f"unknown system {name!r}{nearest(name, every)}")
 
     def runs(
         self,
@@ -214,11 +230,14 @@ class Experiments:
         if table == "ablations":
             return self._ablations(sets, systems)
         names = paper_sets() if sets is None else tuple(describe(name).name for name in sets)
-        chosen = self.systems.values() if systems is None else map(self.system, systems)
+        of_table = self.taught if table == "taught" else self.systems
+        chosen = of_table.values() if systems is None else map(self.system, systems)
         only = {"table3": "table3", "refit": "refitted"}.get(table)  # what its rows must have
-        rows = [row for row in chosen if only is None or getattr(row, only)]
+        rows = [row for row in chosen if row.name in of_table]
+        rows = [row for row in rows if only is None or getattr(row, only)]
         of_row = {
             "table2": self._table2,
+            "taught": self._taught,
             "partitions": self._partitions,
             "table3": self._table3,
             "refit": self._refit,
@@ -241,6 +260,7 @@ class Experiments:
         defaults: Mapping[str, Any],
         vectors: Sequence[dict[str, str]],
         trees: str | None = None,
+        beside: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """What the record of the run says of how it was made; equal specs are the same work.
 
@@ -252,6 +272,8 @@ class Experiments:
             Name and sha256 of each file of word vectors.
         trees
             Where they come from, for a system that composes along them.
+        beside
+            What a row that knows more than the sets was given.
         """
         protocol = asdict(self.protocol)
         system = self.row(run)
@@ -259,11 +281,13 @@ class Experiments:
         used |= {name: protocol[name] for name in ("dev_fraction", "tokenizer")}
         if system.vectors:
             used |= {name: protocol[name] for name in ("epochs", "patience")}
-            used["vectors"] = list(vectors)
-            if self.protocol.extra_words is not None:
-                used["extra_words"] = self.protocol.extra_words
+            if system.encoder is None:
+                used["vectors"] = list(vectors)
+                if self.protocol.extra_words is not None:
+                    used["extra_words"] = self.protocol.extra_words
         if trees is not None:
             used["trees"] = trees
+        used |= beside or {}
         if run.table != "table3":
             used["n_seeds"] = self._n_seeds(system, run.data)
         elif run.n_folds > 1 and self.protocol.table3_folds != (0,):
@@ -284,6 +308,8 @@ class Experiments:
 
     def row(self, run: PlannedRun) -> SystemSpec:
         """The row of Table 2 that is run, an ablation's included."""
+        if run.table == "taught":
+            return self.taught[run.system]
         ablation = self.ablation(run)
         return self.systems[run.system if ablation is None else ablation.system]
 
@@ -297,7 +323,7 @@ class Experiments:
 
     def vectors(self, run: PlannedRun) -> tuple[str, ...]:
         """Names of the word vectors that the run uses."""
-        if not self.row(run).vectors:
+        if not self.row(run).vectors or self.row(run).encoder is not None:
             return ()
         ablation = self.ablation(run)
         own = None if ablation is None else ablation.vectors
@@ -333,6 +359,9 @@ class Experiments:
             for fold in range(n_folds)
             for seed in range(self._n_seeds(system, data))
         ]
+
+    def _taught(self, system: SystemSpec, data: str) -> list[PlannedRun]:
+        return [replace(run, table="taught") for run in self._table2(system, data)]
 
     def _partitions(self, system: SystemSpec, data: str) -> list[PlannedRun]:
         """The random folds of Table 2 drawn anew; of an official split, further seeds.
@@ -380,7 +409,8 @@ def experiments() -> Experiments:
     protocol: dict[str, Any] = _with_tuples(values["protocol"])
     systems = {name: _system(name, table) for name, table in values["systems"].items()}
     ablations = {name: _ablation(name, table) for name, table in values["ablations"].items()}
-    return Experiments(Protocol(**protocol), systems, ablations)
+    taught = {name: _system(name, table) for name, table in values["taught"].items()}
+    return Experiments(Protocol(**protocol), systems, ablations, taught, values["texts"])
 
 
 def _system(name: str, table: dict[str, Any]) -> SystemSpec:

@@ -7,6 +7,7 @@ launch compiles and does nothing more.
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -15,10 +16,11 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
-from adasent.nn import dropout_triton
+from adasent.nn import dropout_triton, norm
 from adasent.pyramid import cuda
 from adasent.pyramid.weights import PyramidWeights
-from adasent.training.optimizer import AdagradStep, AdamStep
+from adasent.training import dense_triton, optimizer
+from adasent.training.optimizer import OPTIMIZERS, AdagradStep, AdamStep
 from adasent.training.rows_triton import TritonRows
 
 SIZE = 100  # D of the default settings
@@ -46,12 +48,23 @@ def compile_only(kernel: JITFunction, *arguments: Any, warmup: bool, **options: 
 
 def pyramid() -> None:
     """Forward and backward."""
-    for n_groups in (1, 25, SIZE):
+    settings = itertools.product((1, 25, SIZE), ("highest", "medium", "double"), ("tanh", "relu"))
+    for n_groups, precision, activation in settings:
+        dtype = torch.float64 if precision == "double" else torch.float32
+        if dtype == torch.float32:
+            torch.set_float32_matmul_precision(precision)
+        elif n_groups == 25:
+            continue  # to save time
         gates = 3 * n_groups
         shapes = [(SIZE, SIZE), (SIZE, SIZE), (SIZE,), (gates, SIZE), (gates, SIZE), (gates,)]
-        weights = PyramidWeights(*[torch.zeros(shape, requires_grad=True) for shape in shapes])
-        words, lengths = torch.zeros(2, 3, SIZE), torch.tensor([3, 2])
-        cuda.pyramid_cuda(words, lengths, weights, pooling="max").sum().backward()
+        weights = PyramidWeights(
+            *[torch.zeros(shape, dtype=dtype, requires_grad=True) for shape in shapes]
+        )
+        words, lengths = torch.zeros(2, 3, SIZE, dtype=dtype), torch.tensor([3, 2])
+        how = {"activation": activation, "pooling": "max" if activation == "tanh" else "mean"}
+        cuda.pyramid_cuda(words, lengths, weights, **how).sum().backward()
+        with torch.no_grad():  # units are packed
+            cuda.pyramid_cuda(words, lengths.flip(0), weights, **how)
 
 
 def rows() -> None:
@@ -62,10 +75,31 @@ def rows() -> None:
     gradient.adagrad(table, AdagradStep(table, one, one, 1e-10))
 
 
+def dense() -> None:
+    """Both updates of dense weights, with a table and without."""
+    one, n_rows = torch.ones(2, dtype=torch.float64), torch.ones(2, dtype=torch.int64)
+    settings = itertools.product(OPTIMIZERS.values(), (torch.float32, torch.float64), (True, False))
+    for kind, dtype, tune in settings:
+        weights, table = torch.zeros(2, 9001, dtype=dtype), torch.zeros(2, 5, SIZE, dtype=dtype)
+        ids, of_words = torch.zeros(2, 4, dtype=torch.int64), torch.zeros(2, 4, SIZE, dtype=dtype)
+        rows = TritonRows(ids, of_words, 5) if tune else None
+        kind(weights, table, one).update(weights, weights, table, rows, one, n_rows)
+
+
 def dropout() -> None:
     """Keyed dropout."""
     key, rate = torch.ones(1, dtype=torch.int64), torch.zeros(1, dtype=torch.float64)
     dropout_triton.dropout(torch.zeros(1, 2, 3, SIZE), key, rate, 0)
+
+
+def level_norm() -> None:
+    """Forward and backward; by all inputs, by x and by the weights."""
+    for size, dtype in itertools.product((1, 7, SIZE, 300), (torch.float32, torch.float64)):
+        x, weight = torch.zeros(2, 3, size, dtype=dtype), torch.ones(size, dtype=dtype)
+        for by_x, by_weights in ((True, True), (True, False), (False, True)):
+            x.requires_grad_(by_x)
+            weight.requires_grad_(by_weights)
+            norm._level_norm_triton(x, weight, weight, 1e-5).sum().backward()
 
 
 if __name__ == "__main__":
@@ -73,5 +107,6 @@ if __name__ == "__main__":
     launch = JITFunction.run
     JITFunction.run = compile_only
     cuda._interpreted = lambda: True  # or it would refuse tensors of the CPU
-    for compile_all in (pyramid, rows, dropout):
+    optimizer._kernels = lambda device: dense_triton
+    for compile_all in (pyramid, rows, dense, dropout, level_norm):
         compile_all()

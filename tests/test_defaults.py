@@ -15,11 +15,13 @@ from adasent.training.config import TrainingConfig, suited_to
 #: none of it.
 RECIPE = {
     "gate_groups": None,
-    "level_loss": 0.3,
+    "pooling": "mean",
+    "level_loss": 0.5,
     "table_rate": 0.3,
     "average": 1.0,
     "penalty": 1e-3,
     "word_dropout": 0.0,
+    "calibrate": True,
 }
 
 

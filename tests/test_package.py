@@ -6,10 +6,13 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
 import adasent
+from adasent.estimators.starter import starter_folder
 
 
 def run(code: str) -> str:
@@ -61,3 +64,21 @@ def test_public_names() -> None:
         assert getattr(adasent, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'AdaSent'"):
         adasent.AdaSent  # noqa: B018
+
+
+def test_the_wheel_has_the_starter_model(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    root = Path(__file__).parents[1]
+    if not (root / "pyproject.toml").is_file():
+        pytest.skip("not a checkout")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=120)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {one.filename: one.file_size for one in archive.infolist()}
+    inside = {name: size for name, size in sizes.items() if name.startswith("adasent/starter/")}
+    here = {
+        f"adasent/starter/{path.name}": path.stat().st_size for path in starter_folder().iterdir()
+    }
+    assert inside == here
+    assert "adasent/serve/static/index.html" in sizes

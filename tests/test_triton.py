@@ -15,7 +15,8 @@ pytest.importorskip("triton", reason="triton, which compiles the kernels, is not
 KERNELS = {
     *("forward_kernel", "backward_kernel"),
     *("_sum", "_adam", "_adagrad"),
-    "_fill",
+    *("_squares", "_pace", "_update"),
+    *("_fill", "_forward", "_backward"),
 }
 SHARED = 232_448  # bytes of shared memory that a program may have
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from adasent.errors import DataError
-from adasent.evaluation.records import UNSAID
+from adasent.evaluation.records import UNSAID, FoldRecord
 from reproduction.ablation_table import dev_accuracy
 from reproduction.catalog import NAMES, Catalog
 from reproduction.cells import OURS, Place
@@ -23,7 +23,7 @@ from reproduction.table2 import short_table2
 from reproduction.wording import MISSING, dashed, minus
 
 #: What a page can do without: it then says nothing of them, or shows a line in place of a figure.
-OPTIONAL = ("partitions", "phenomena", "search")
+OPTIONAL = ("partitions", "taught", "phenomena", "search")
 
 
 def slots(catalog: Catalog) -> dict[str, Any]:
@@ -109,21 +109,28 @@ def recipe(catalog: Catalog, system: str = OURS) -> str:
     runs = catalog.results.runs.get(Place(system, catalog.sets[0], "random"))
     if runs is None:
         return ""
-    unsaid = {name: value for name, value in UNSAID.items() if name != "system"}
-    defaults = unsaid | runs.records[0].spec["defaults"]
+    defaults = _defaults(runs.records[0])
     return ", ".join(f"`{name}` {defaults[name]}" for name in sorted(defaults))
 
 
-def earlier(catalog: Catalog) -> list[str]:
-    """Tables in which AdaSent's runs have other defaults than in Table 2: made before a change."""
+def earlier(catalog: Catalog) -> dict[str, str]:
+    """Tables in which AdaSent's runs have other defaults than in Table 2, and which they have."""
     ours = [record for runs in catalog.results.runs.values() for record in runs.records]
-    defaults = next(r.spec["defaults"] for r in ours if r.spec["system"] == OURS)
-    return [
-        name
-        for name in ("table3", "refit")
-        for record in [r for r in catalog.records[name] if r.spec["system"] == OURS][:1]
-        if record.spec["defaults"] != defaults
-    ]
+    now = next(_defaults(r) for r in ours if r.spec["system"] == OURS)
+    found = {}
+    for name in ("table3", "refit", "ablations"):
+        own = "default" if name == "ablations" else OURS
+        for record in [r for r in catalog.records[name] if r.spec["system"] == own][:1]:
+            then = _defaults(record)
+            other = [f"`{key}` {then.get(key)}" for key in sorted(now) if then.get(key) != now[key]]
+            if other:
+                found[name] = ", ".join(other)
+    return found
+
+
+def _defaults(record: FoldRecord) -> dict[str, Any]:
+    said: dict[str, Any] = record.spec["defaults"]
+    return {name: value for name, value in UNSAID.items() if name != "system"} | said
 
 
 def _sentences(catalog: Catalog) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def cell_records(catalog: Catalog, system: str, data: str) -> Sequence[FoldRecor
 
 def _cost(catalog: Catalog) -> Table:
     """Seconds in the records, by table and device."""
-    names = ("Table 2", "Table 2, further folds", "Table 3", "Ablations", "Trained again")
+    names = ("Table 2", "Table 2, further folds", "Table 3", "Ablations", "Trained again", "Taught")
     titles = dict(zip(STORES, names, strict=True))
     spent: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
     for store in STORES:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import ModuleType
 
 
@@ -81,3 +84,30 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; choose one of {', '.join(choices)}"
+
+
+_ON_A_COMMAND_LINE = ContextVar("adasent_on_a_command_line", default=False)
+
+
+@contextmanager
+def on_a_command_line() -> Iterator[None]:
+    """Within, :func:`setting` names options rather than keywords."""
+    token = _ON_A_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _ON_A_COMMAND_LINE.reset(token)
+
+
+def setting(name: str, value: object = None) -> str:
+    """How the user gives a setting: ``encoding='cp1252'``, or on a command line its option.
+
+    An upper-case string stands for what the user fills in; True and None are the bare name.
+    """
+    bare = value is None or value is True
+    if _ON_A_COMMAND_LINE.get():
+        option = f"--{name.replace('_', '-')}"
+        return option if bare else f"{option} {shlex.quote(str(value))}"
+    if value is None:
+        return name
+    return f"{name}={'...' if isinstance(value, str) and value.isupper() else repr(value)}"

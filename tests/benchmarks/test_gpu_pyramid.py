@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -75,13 +77,13 @@ def test_rows_of_times(work: gpu_pyramid.Work, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(gpu_pyramid, "peak_mb", lambda run: 7.0)
     lengths = gpu_pyramid.mr_lengths
     monkeypatch.setattr(gpu_pyramid, "mr_lengths", lambda *shape: lengths(*shape) % 3 + 2)
-    ceiling = {"tf32_TFLOP_per_s": 1e-6, "copy_GB_per_s": 1e-3}
+    ceiling = {"bfloat16_TFLOP_per_s": 1e-6, "copy_GB_per_s": 1e-3}
     rows = {row["variant"]: row for row in gpu_pyramid.time_all(work, 2, ceiling)}
     assert ("N=2: eager" in rows) is (work.n_models == 1)
     times = {"without gradient", "forward", "backward", "both", "both, as a graph"}
     assert {f"N=2: {name}" for name in times} <= rows.keys()
     assert rows["N=2: both"]["median"] == 2.0
-    share = rows["N=2: of TF32 products"]
+    share = rows["N=2: of products"]
     assert 0 < share["p20"] < share["median"] < share["p80"]
     assert {row["shape"] for row in rows.values()} == {work.shape}
 
@@ -89,14 +91,29 @@ def test_rows_of_times(work: gpu_pyramid.Work, monkeypatch: pytest.MonkeyPatch) 
 def test_costs_of_a_cell() -> None:
     flop, moved = gpu_pyramid.costs(100, 25, 1)
     assert flop == 3 * 2 * 100 * (2 * 100 + 4 * 25)
-    assert moved == 4 * (5 * 300 + 11 * 100 + 4 * 25)
+    assert moved == 2 * (5 * 300 + 3 * 100) + 4 * (9 * 100 + 4 * 25)
 
 
 def test_prediction_is_counted_in_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    def once(run: Callable[[], list[torch.Tensor]]) -> list[float]:
-        assert [len(part) for part in run()] == [4, 4, 2]
+    precisions = []
+
+    def once(run: Callable[[], np.ndarray]) -> list[float]:
+        precisions.append(torch.get_float32_matmul_precision())
+        assert run().shape == (10, 2)
         return [1.0, 2.0, 4.0]
 
-    monkeypatch.setattr(gpu_pyramid, "milliseconds", once)
-    row = gpu_pyramid.predict(n_sentences=10, batch=4)
-    assert [row[name] for name in ("p20", "median", "p80")] == [2500, 5000, 10_000]
+    monkeypatch.setattr(gpu_pyramid, "wall_ms", once)
+    rows = {row["variant"]: row for row in gpu_pyramid.predict(n_texts=10)}
+    assert list(rows) == ["from ids, float32", "from ids, TF32"]
+    assert precisions == ["highest", "high"]
+    for row in rows.values():
+        assert [row[name] for name in ("p20", "median", "p80")] == [2500, 5000, 10_000]
+
+
+def test_wall_times_leave_out_the_first_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    lasting = [100, 100, 100, 1, 2, 3]  # seconds
+    clock = iter([t for n in lasting for t in (0.0, float(n))])
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(gpu_pyramid, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    p20, median, p80 = gpu_pyramid.wall_ms(lambda: None, repeats=3)
+    assert (round(p20), round(median), round(p80)) == (1400, 2000, 2600)

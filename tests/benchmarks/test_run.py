@@ -53,7 +53,7 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, split: Split) -> Path
     monkeypatch.setattr(systems, "STORE", tmp_path)
     model = AdaSentClassifier(vector_size=8, hidden_size=8, gate_groups=4, epochs=1)
     model.fit(split.train_texts, split.train_labels)
-    model.save(tmp_path / f"adasent-{TINY.epochs}-epochs")
+    model.save(systems.adasent_path(TINY))
     return tmp_path
 
 

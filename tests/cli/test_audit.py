@@ -17,7 +17,7 @@ def test_a_file(run: Run, tmp_path: Path, write_csv: Callable[..., Path]) -> Non
     path = write_csv(tmp_path / "mine.csv", texts, labels, ("text", "label"))
     result = run("data", "audit", path, "--folds", 2)
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert lines[0] == "mine.csv: 26 texts; words by the tokenizer kim"
+    assert lines[0] == "mine.csv: 26 texts; words by the tokenizer words"
     assert "a 13 50.0%" in lines
     assert "different texts 22 22" in lines
     assert "texts with more than one label 2 2" in lines

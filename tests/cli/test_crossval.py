@@ -10,6 +10,7 @@ import pytest
 from typer.testing import Result
 
 from adasent.evaluation.records import read_records
+from adasent.vectors.minilm import MiniLMWords
 
 Run = Callable[..., Result]
 Settings = Callable[..., list[str]]
@@ -25,9 +26,13 @@ def test_folds_are_shown_recorded_and_not_run_again(
     lines = first.stdout.splitlines()
     assert lines[0] == "reviews.csv: 60 texts, 2 random folds"
     assert lines[1].startswith("seed 0  fold  1/2  accuracy ")
-    assert lines[3].startswith("accuracy ")
-    assert "± " in lines[3]
-    assert "95 % interval" in lines[3]
+    assert "  macro F1 " in lines[1]
+    for line, title in zip(lines[3:6], ("accuracy ", "macro F1 ", "balanced acc"), strict=True):
+        assert line.startswith(title)
+        assert "± " in line
+        assert "95 % interval" in line
+    assert lines[7].split() == ["class", "precision", "recall", "F1", "texts"]
+    assert [line.split()[-1] for line in lines[9:11]] == ["30", "30"]
     assert len(read_records(out)) == 2
 
     second = run(*args, "--seeds", "0-1")
@@ -74,3 +79,19 @@ def test_ctrl_c_says_what_is_done(
     assert result.exit_code == 130
     assert "0 of 10 folds are done" in result.stderr
     assert (str(out) in result.stderr) == recorded
+
+
+def test_records_name_the_vectors_that_auto_stands_for(
+    run: Run,
+    settings: Settings,
+    reviews_csv: Path,
+    tmp_path: Path,
+    minilm_wheel: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ADASENT_VECTORS", str(minilm_wheel))
+    out = tmp_path / "folds.jsonl"
+    result = run("crossval", reviews_csv, "--folds", 2, "--out", out, *settings("epochs=1"))
+    assert result.exit_code == 0, result.stderr
+    (record, _) = read_records(out)
+    assert [one["sha256"] for one in record.spec["vectors"]] == [MiniLMWords(minilm_wheel).sha256]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+import adasent
 from adasent.cli import evaluate
 from adasent.data import Corpus
 from adasent.evaluation.metrics import score_predictions
@@ -26,22 +27,58 @@ def unseen(tmp_path: Path, write_csv: Callable[..., Path]) -> Path:
 
 def test_text(run: Run, model: Path, unseen: Path) -> None:
     result = run("evaluate", model, unseen, "--text", "Review", "--label", "Stars")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert re.match(r"unseen\.csv: accuracy [01]\.\d{4}, \d of 4 texts\n", result.stdout)
+    columns = "columns: text from 'Review', label from 'Stars'\n"
+    assert (result.exit_code, result.stderr) == (0, columns)
+    first, second, *_ = result.stdout.splitlines()
+    assert re.match(r"unseen\.csv: accuracy [01]\.\d{4}, \d of 4 texts, 95 % interval", first)
+    assert re.match(r"macro F1 [01]\.\d{4}, balanced accuracy [01]\.\d{4}$", second)
     rows = [line.split() for line in result.stdout.splitlines()]
-    assert rows[2] == ["class", "precision", "recall", "F1", "texts"]
+    assert rows[3] == ["class", "precision", "recall", "F1", "texts"]
     assert [row[-1] for row in rows if row[:1] in (["neg"], ["pos"])][:2] == ["2", "2"]
     assert "confusion" in result.stdout
+    assert re.search(r"calibration error 0\.\d{3} in 15 bins: mean confidence", result.stdout)
+    assert "few texts           4 texts in the test part" in result.stdout
 
 
 def test_json(run: Run, model: Path, unseen: Path) -> None:
-    args = ("--text", "Review", "--label", "Stars", "--format", "json")
-    values = json.loads(run("evaluate", model, unseen, *args).stdout)
+    args = ("--text", "Review", "--label", "Stars")
+    values = json.loads(run("evaluate", model, unseen, *args, "--json").stdout)
+    before = run("evaluate", model, unseen, *args, "--format", "json")  # as it was called once
+    assert json.loads(before.stdout) == values
     assert values["n"] == 4
     assert values["part"] == "all"
     assert [one["label"] for one in values["classes"]] == ["neg", "pos"]
     assert sum(map(sum, values["confusion"])) == 4
     assert values["accuracy"] == sum(values["confusion"][i][i] for i in (0, 1)) / 4
+    assert {"macro_f1", "balanced_accuracy"} <= values.keys()
+    assert sum(one["n"] for one in values["reliability"]["bins"]) == 4
+    assert values["reliability"]["accuracy"] == values["accuracy"]
+    assert [note["title"] for note in values["notes"]] == ["few texts"]
+
+
+@pytest.mark.parametrize("name", ["r.png", "r.svg"])
+def test_reliability_is_drawn(run: Run, model: Path, reviews_csv: Path, name: str) -> None:
+    path = reviews_csv.parent / name
+    result = run("evaluate", model, reviews_csv, "--reliability", path)
+    assert result.exit_code == 0, result.stderr
+    assert path.stat().st_size > 5000
+    assert f"drawn in {path}" in result.stdout
+    again = run("evaluate", model, reviews_csv, "--reliability", path)
+    assert (again.exit_code, "--force" in again.stderr) == (1, True)
+    wrong = run("evaluate", model, reviews_csv, "--reliability", path.with_suffix(".gif"))
+    assert (wrong.exit_code, ".png or .svg" in wrong.stderr) == (1, True)
+
+
+def test_a_class_never_predicted_is_told(
+    run: Run, model: Path, tmp_path: Path, write_csv: Callable[..., Path]
+) -> None:
+    (said,) = adasent.load(model).predict(["superb music"]).tolist()
+    (other,) = {"pos", "neg"} - {said}
+    labels = [said, said, other] * 60
+    data = write_csv(tmp_path / "d.csv", ["superb music"] * 180, labels, ("text", "label"))
+    result = run("evaluate", model, data)
+    assert f"never predicted     {other} (60 texts); more texts" in result.stdout
+    assert "few texts" in result.stdout  # 120 of 180 right: known to 7 points only
 
 
 def test_says_when_the_texts_are_those_of_training(
@@ -101,5 +138,5 @@ def test_many_classes_show_their_confusions_only(
     report = score_predictions(true, predicted)
     evaluate._print(report, Corpus("many", true, list(true), ""))
     shown = capsys.readouterr().out
-    assert "--format json has the whole matrix" in shown
+    assert "--json has the whole matrix" in shown
     assert shown.splitlines()[-1].split() == ["1", "class-01", "class-00"]

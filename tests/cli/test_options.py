@@ -36,7 +36,7 @@ def test_none_and_later_values() -> None:
     [
         (
             "epoch=5",
-            "has no setting 'epoch'; did you mean 'epochs'? There are activation, average, batch_",
+            "has no setting 'epoch'; did you mean 'epochs'? adasent systems adasent lists all",
         ),
         ("n_jobs=all", "n_jobs: expected a whole number, got 'all'"),
         ("epochs", "expected KEY=VALUE"),
@@ -92,9 +92,25 @@ def test_option_vectors_win_over_the_setting(tmp_path: Path) -> None:
     first.touch()
     second.touch()
     settings = {"vectors": str(first), "epochs": 2}
-    assert options.take_vectors(None, settings) == {str(first): first}
+    assert options.take_vectors(None, settings) == [str(first)]
     assert settings == {"epochs": 2}
-    assert options.take_vectors([str(second)], {"vectors": str(first)}) == {str(second): second}
+    assert options.take_vectors([str(second)], {"vectors": str(first)}) == [str(second)]
+
+
+def test_vectors_are_auto_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options.take_vectors(None, {}) == "auto"
+    assert options.take_vectors(["auto"], {}) == "auto"
+    assert options.take_vectors(["none"], {}) is None
+    assert options.take_vectors(None, {"vectors": "none"}) is None
+    with pytest.raises(ConfigError, match="--vectors none: expected it alone, got none and minilm"):
+        options.take_vectors(["none", "minilm"], {})
+    monkeypatch.setenv("ADASENT_VECTORS", "none")
+    assert options.files_of("auto", "adasent", {}) == {}
+    monkeypatch.setenv("ADASENT_VECTORS", "no-such-set")
+    with pytest.raises(VectorsError, match="no-such-set"):
+        options.files_of("auto", "adasent", {})
+    assert options.files_of("auto", "mnb", {}) == {}
+    assert options.files_of("auto", "adasent", {"encoder": "some"}) == {}
 
 
 def test_new_file(tmp_path: Path) -> None:

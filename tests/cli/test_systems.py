@@ -80,11 +80,11 @@ def test_train_predict_evaluate(run: Run, reviews_csv: Path, tmp_path: Path, sys
     model = load_estimator(out)
     with pytest.warns(UserWarning, match="1 without a word"):
         expected = model.predict_proba(TEXTS)
-    assert [row["label"] for row in rows] == model.classes_[expected.argmax(axis=1)].tolist()
+    assert [row["predicted"] for row in rows] == model.classes_[expected.argmax(axis=1)].tolist()
     found = [list(row["probabilities"].values()) for row in rows]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
-    scores = run("evaluate", out, reviews_csv, "--format", "json")
+    scores = run("evaluate", out, reviews_csv, "--json")
     assert "the model was trained on these texts" in scores.stderr
     lines = reviews_csv.read_text(encoding="utf-8").splitlines()[1:]
     texts, labels = zip(*(line.rsplit(",", 1) for line in lines), strict=True)
@@ -116,7 +116,8 @@ def test_list_of_systems(run: Run) -> None:
 
 
 def test_settings_of_a_system(run: Run) -> None:
-    rows = dict(line.split() for line in run("systems", "cnn").stdout.splitlines()[2:])
+    lines = run("systems", "cnn").stdout.splitlines()[2:-2]
+    rows = dict(line.split(maxsplit=2)[:2] for line in lines)
     assert rows["windows"] == "3,4,5"
     assert rows["multichannel"] == "false"
     assert rows["class_weight"] == "none"
@@ -135,7 +136,7 @@ def test_settings_of_a_system(run: Run) -> None:
         (["--system", "mnb", "--set", "epochs=3"], "mnb has no setting 'epochs'; choose one of"),
         (
             ["--system", "mnb", "--set", "alfa=3"],
-            "mnb has no setting 'alfa'; did you mean 'alpha'? There are alpha, max_ngram, max_wor",
+            "mnb has no setting 'alfa'; did you mean 'alpha'? adasent systems mnb lists all",
         ),
         (["--system", "cbow", "--preset", "paper"], "presets are settings of adasent; cbow has"),
         (["--preset", "papper"], "unknown preset 'papper'; did you mean 'paper'?"),

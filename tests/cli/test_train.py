@@ -55,6 +55,11 @@ def test_report(run: Run, settings: Settings, reviews_csv: Path, tmp_path: Path)
     assert report.startswith("reviews.csv: 60 texts, 2 classes\n")
     assert "epochs              2, best " in report
     assert "on 6 texts" in report
+    assert "\nmacro F1            " in report
+    assert "\nbalanced accuracy   " in report
+    assert "\ncalibration         temperature " in report
+    assert report.index("validation part\nclass  ") > report.index("model    ")
+    assert "few texts           6 texts in the validation part" in report
     assert "of 20 distinct words" in report
     assert "gradient flow       healthy" in report
     assert f"'{out}'" in report  # quoted for the shell
@@ -93,6 +98,7 @@ def test_what_was_cut_is_told(
     data = write_csv(tmp_path / "t.csv", texts, ["a", "b"] * 31, ("text", "label"))
     cut = run("train", data, "--out", tmp_path / "cut", *settings())
     assert cut.exit_code == 0, cut.stderr
+    assert "unequal" not in cut.stdout
     line = "long texts          2 of 62 cut after 200 words, 36.6% of all words not read; --set max"
     assert line in cut.stdout
     assert "the longest 5% take 100% of the work" in cut.stdout  # 200 words are the least
@@ -106,6 +112,25 @@ def test_what_was_cut_is_told(
     done = run("train", data, "--out", tmp_path / "flat", *flat)
     assert done.exit_code == 0, done.stderr
     assert AdaSentClassifier.load(tmp_path / "flat").max_height == 1
+
+
+def test_unequal_classes_are_told_with_what_helps(
+    run: Run, settings: Settings, tmp_path: Path, write_csv: Callable[..., Path]
+) -> None:
+    texts = [f"a good film {i}" for i in range(60)] + [f"a bad film {i}" for i in range(5)]
+    data = write_csv(tmp_path / "t.csv", texts, ["a"] * 60 + ["b"] * 5, ("text", "label"))
+    plain = run("train", data, "--out", tmp_path / "p", *settings())
+    assert plain.exit_code == 0, plain.stderr
+    assert "unequal classes     60 texts of a, 5 of b; accuracy says little" in plain.stdout
+    assert "--set class_weight=balanced" in plain.stdout
+    chosen = settings("class_weight=balanced", "metric=macro_f1", "calibrate=false")
+    weighed = run("train", data, "--out", tmp_path / "w", *chosen)
+    assert weighed.exit_code == 0, weighed.stderr
+    assert "unequal classes" not in weighed.stdout
+    assert "calibration  " not in weighed.stdout
+    assert "macro F1" in weighed.stderr  # in the lines of the epochs
+    clf = AdaSentClassifier.load(tmp_path / "w")
+    assert (clf.metric, clf.calibrate) == ("macro_f1", False)
 
 
 def test_settings_reach_the_model(
@@ -352,7 +377,7 @@ def test_a_read_only_folder_is_noticed_before_any_work(run: Run, tmp_path: Path)
 def test_ctrl_c_before_the_command_begins(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt() -> None:
+    def interrupt(**_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("adasent.cli.app.app", interrupt)
@@ -375,3 +400,29 @@ def test_a_refused_command_discards_no_unfinished_run(
     assert kept.exists()
     assert run("train", reviews_csv, "--quiet", *args).exit_code == 0
     assert not kept.exists()
+
+
+def test_vectors_are_auto_by_default_and_none_refuses_them(
+    run: Run,
+    settings: Settings,
+    reviews_csv: Path,
+    tmp_path: Path,
+    minilm_wheel: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ADASENT_VECTORS", str(minilm_wheel))
+    result = run("train", reviews_csv, "--out", tmp_path / "a", *settings())
+    assert result.exit_code == 0, result.stderr
+    assert "vectors             minilm (auto): " in result.stdout
+    record = json.loads((tmp_path / "a" / "training.json").read_text())["vectors"]
+    assert (record["auto"], record["sets"][0]["name"]) == (True, "minilm")
+    result = run("train", reviews_csv, "--out", tmp_path / "b", "--vectors", "none", *settings())
+    assert "vectors             none, random start" in result.stdout
+    # Nothing can be had: training goes on, and one line says what that costs.
+    monkeypatch.delenv("ADASENT_VECTORS")
+    monkeypatch.delenv("ADASENT_DATA", raising=False)
+    monkeypatch.setenv("ADASENT_OFFLINE", "1")
+    monkeypatch.setenv("ADASENT_CACHE", str(tmp_path / "cache"))
+    result = run("train", reviews_csv, "--out", tmp_path / "c", *settings())
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("random ones: expect some points of accuracy less") == 1

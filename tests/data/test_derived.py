@@ -8,20 +8,22 @@ import numpy as np
 import pytest
 
 from adasent.data import derived
-from adasent.data.derived import MADE, vector_digest, vector_file, vector_names
+from adasent.data.derived import MADE, open_vectors, vector_digest, vector_file, vector_names
 from adasent.data.registry import describe
 from adasent.errors import VectorsError
+from adasent.vectors.minilm import MiniLMWords
 from adasent.vectors.words import WordVectors, read_vectors, write_vectors
 
 
 def test_names() -> None:
     assert {"wiki-50d", "glove-100d", "minilm-256d"} <= set(vector_names())
-    assert "minilm" not in vector_names()
+    assert vector_names()[0] == "minilm"
 
 
 def test_digest_names_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     assert vector_digest("wiki-50d") == describe("wiki-50d").files[0].sha256
     assert vector_digest("my.bin") is None
+    assert vector_digest("minilm") == MiniLMWords.digest(describe("minilm").files[0].sha256)
     before = vector_digest("minilm-256d")
     monkeypatch.setitem(MADE, "minilm-256d", (("minilm",), "another way"))
     assert vector_digest("minilm-256d") != before
@@ -50,4 +52,18 @@ def test_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert read_vectors(first).dim == 256
     assert vector_file("minilm-256d") == first
     assert made == [["a", "b"]]
-    assert not list(first.parent.glob("*.part"))
+    assert {path.suffix for path in first.parent.iterdir()} <= {".bin", ".lock"}
+
+
+def test_open_a_file_a_name_and_a_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_vectors(tmp_path / "v.bin", WordVectors(["a", "b"], np.eye(2)))
+    monkeypatch.setattr(derived, "fetch_file", lambda name: tmp_path / "v.bin")
+    mine = open_vectors(tmp_path / "v.bin")
+    assert (mine.name, mine.sha256) == ("v.bin", WordVectors(["a", "b"], np.eye(2)).sha256)
+    assert mine.sha256 != WordVectors(["a", "c"], np.eye(2)).sha256
+    named = open_vectors("wiki-50d")
+    assert (named.name, named.sha256) == ("wiki-50d", vector_digest("wiki-50d"))
+    first = open_vectors("wiki-50d", limit=1)
+    assert isinstance(first, WordVectors)
+    assert first.words == ["a"]
+    assert isinstance(open_vectors(tmp_path / "some.whl"), MiniLMWords)

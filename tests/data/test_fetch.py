@@ -1,5 +1,6 @@
 import hashlib
 import importlib
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -257,7 +258,7 @@ def test_default_cache_is_the_users(monkeypatch):
 def test_package_is_downloaded_by_name(cache, enter, monkeypatch, remote):
     calls = []
 
-    def download(package, version, filename, sha256, folder):
+    def download(package, version, filename, sha256, folder, *, hurry):
         calls.append((package, version, filename, sha256))
         path = folder / "Toy-1.0.tar.gz"
         path.write_bytes(BODY)
@@ -272,7 +273,7 @@ def test_package_is_downloaded_by_name(cache, enter, monkeypatch, remote):
 
 
 def test_failing_package_download_leaves_nothing(cache, enter, monkeypatch, remote):
-    def download(*_):
+    def download(*_, hurry):
         raise FetchError("pip download toy==1.0: ERROR: offline")
 
     monkeypatch.setattr(module, "pip_download", download)
@@ -280,6 +281,38 @@ def test_failing_package_download_leaves_nothing(cache, enter, monkeypatch, remo
     with pytest.raises(FetchError, match=r"ERROR: offline\. Set ADASENT_DATA"):
         fetch("toy")
     assert left_over(cache) == []
+
+
+def test_offline_nothing_is_downloaded(cache, enter, monkeypatch, remote):
+    def download(*_, hurry):
+        raise AssertionError("this is a download")
+
+    monkeypatch.setattr(module, "pip_download", download)
+    enter(remote("packages/toy-1.0.tar.gz", BODY, package="toy", version="1.0"))
+    monkeypatch.setenv("ADASENT_OFFLINE", "1")
+    with pytest.raises(FetchError, match="ADASENT_OFFLINE is set, so nothing is downloaded"):
+        fetch("toy")
+    assert not module.at_hand("toy")
+    path = cache / "packages" / "toy-1.0.tar.gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(BODY)
+    assert module.at_hand("toy")
+    assert fetch_file("toy") == path  # what is here needs no network
+
+
+def test_in_a_hurry_pip_tries_once(tmp_path, monkeypatch):
+    commands = []
+
+    def run(command, **_):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "ERROR: no network")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    for hurry in (True, False):
+        with pytest.raises(FetchError, match="no network"):
+            pip_download("toy", "1.0", "toy-1.0.tar.gz", "0" * 64, tmp_path, hurry=hurry)
+    assert commands[0][-4:] == ["--retries", "0", "--timeout", "5"]
+    assert "--retries" not in commands[1]
 
 
 @pytest.fixture

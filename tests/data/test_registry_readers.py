@@ -106,7 +106,7 @@ def test_entry_without_a_reader_is_not_a_corpus(mirror_of):
 
 def test_columns_are_for_files(mirror_of):
     mirror_of({"a": b"x\n"}, labels=["p"], reader="lines")
-    with pytest.raises(ConfigError, match="text and label name file columns"):
+    with pytest.raises(ConfigError, match="not a file; leave label out"):
         load("toy", label="y")
 
 

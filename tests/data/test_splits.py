@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adasent.data import Corpus, grouped_folds, held_out, official_split, stratified_folds
+from adasent.data.splits import held_out_several, rarest_labels
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 
 sklearn = pytest.importorskip("sklearn.model_selection")
@@ -139,3 +140,35 @@ def test_held_out_of_one_text_repeated_sets_nothing_aside():
 def test_held_out_fraction_is_checked(fraction):
     with pytest.raises(ConfigError, match=r"fraction in \[0, 1\)"):
         held_out([0, 1], fraction, 0)
+
+
+# -- several labels a text -----------------------------------------------------------------------
+
+
+def test_the_rarest_label_of_each_text() -> None:
+    there = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 0, 1], [0, 0, 0]], dtype=bool)
+    assert rarest_labels(there).tolist() == [1, 0, 2, 2, -1]
+
+
+def test_every_label_keeps_a_text_and_equal_texts_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        there = rng.random((40, 12)) < 0.08
+        texts = [f"text {i // 2}" for i in range(40)]
+        train, aside = held_out_several(there, 0.5, seed, texts)
+        assert sorted([*train.tolist(), *aside.tolist()]) == list(range(40))
+        assert len(aside)
+        assert there[train].any(axis=0)[there.any(axis=0)].all()
+        assert not {texts[i] for i in train} & {texts[i] for i in aside}
+
+
+def test_a_label_that_always_stands_beside_a_rarer_one_keeps_a_text() -> None:
+    # Label 0 is on three texts, each with a rarer one, of which one of two texts is set aside.
+    there = np.zeros((6, 4), dtype=bool)
+    there[np.arange(6), [1, 2, 3, 1, 2, 3]] = True
+    there[:3, 0] = True
+    assert rarest_labels(there).tolist() == [1, 2, 3, 1, 2, 3]
+    for seed in range(20):
+        train, aside = held_out_several(there, 0.5, seed, [str(i) for i in range(6)])
+        assert there[train].any(axis=0).all()
+        assert len(aside) >= 2

@@ -177,7 +177,8 @@ def test_labels_of_a_table_keep_their_kind(reviews: Reviews) -> None:
         (np.array(["a", 1], dtype=object), "mixed types"),
         ([b"a", b"b"], "got bytes; turn them into strings"),
         (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), "got date"),
-        ([[0, 1], [1, 0]], r"one label a text, got an array of shape \(2, 2\)"),
+        ([[0, 1], [1, 0]], r"lists of labels, got numbers such as \[0, 1\]; a matrix"),
+        (np.eye(2), r"one label a text, got an array of shape \(2, 2\)"),
         (["a"], "as many labels as texts, got 1 and 2"),
         (None, "requires y to be passed, but the target y is None"),
     ],
@@ -366,9 +367,7 @@ def test_registered_vectors_by_name(
     reviews: Reviews, vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_vectors(tmp_path / "vectors.bin", vectors)
-    monkeypatch.setattr(
-        "adasent.estimators.encoding.vector_file", lambda name: tmp_path / "vectors.bin"
-    )
+    monkeypatch.setattr("adasent.data.derived.vector_file", lambda name: tmp_path / "vectors.bin")
     clf = tiny(vectors="wiki-50d", epochs=1).fit(*reviews)
     assert clf.model_.config.vector_size == 8
 
@@ -578,6 +577,14 @@ class NumbersAsText(AdaSentClassifier):
         check_is_fitted(self)
         return super().predict_proba(self._as_texts(X, reset=False))
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        texts = self._as_texts(X, reset=not self.__sklearn_is_fitted__())
+        return super().partial_fit(texts, y, classes, sample_weight)
+
+    def transform(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return super().transform(self._as_texts(X, reset=False))
+
     def _as_texts(self, X: Any, *, reset: bool) -> list[str]:
         rows = validate_data(self, X, reset=reset)
         return [" ".join(f"c{i}_{round(2 * float(v))}" for i, v in enumerate(row)) for row in rows]
@@ -606,6 +613,7 @@ def exceptions(estimator: Any) -> dict[str, str]:
             hidden_size=16,
             vector_size=16,
             classifier_size=16,
+            pooling="max",
             epochs=6,
             batch_size=25,
             learning_rate=0.03,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adasent.errors import ConfigError
-from adasent.estimators.base import seed_from
+from adasent.estimators.base import check_labels, seed_from
 
 
 @pytest.mark.parametrize("value", [0, 7, np.int32(7), 2**32 - 1])
@@ -33,3 +33,8 @@ def test_a_generator_is_drawn_from() -> None:
 def test_neither_number_nor_generator(value: object) -> None:
     with pytest.raises(ValueError, match="cannot be used to seed"):
         seed_from(value, 10)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_in_an_array_of_objects_are_labels() -> None:
+    found = check_labels(np.array([3, 1, 3], dtype=object))
+    assert found.tolist() == [3, 1, 3]

@@ -9,8 +9,8 @@ import pytest
 
 from adasent import AdaSentClassifier
 from adasent.errors import ConfigError
-from adasent.estimators.neural import network_settings
 from adasent.estimators.presets import NOT_IN_PAPER, PRESETS, preset
+from adasent.estimators.saved_network import network_settings
 from adasent.systems.config import AdaSentConfig
 from adasent.training.config import TrainingConfig
 

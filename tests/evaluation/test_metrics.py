@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from adasent.errors import DataError
-from adasent.evaluation.metrics import score_predictions
+from adasent.evaluation.metrics import pooled, score_predictions
 
 
 def test_by_hand() -> None:
@@ -45,3 +46,19 @@ def test_labels_of_several_types_and_json() -> None:
 def test_nothing_to_compare(true: list[int], predicted: list[int]) -> None:
     with pytest.raises(DataError):
         score_predictions(true, predicted)
+
+
+def test_means_are_those_of_scikit_learn() -> None:
+    true, predicted = list("aabbbccccc"), list("abbbcccacc")
+    report = score_predictions(true, predicted)
+    assert report.macro_f1 == pytest.approx(f1_score(true, predicted, average="macro"))
+    assert report.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
+    assert report.n_predicted == (2, 3, 5)
+
+
+def test_counts_stand_for_texts() -> None:
+    one_by_one = score_predictions(["a", "a", "b", "b", "b"], ["a", "a", "b", "b", "a"])
+    counted = score_predictions(["a", "b", "b"], ["a", "b", "a"], counts=[2, 2, 1])
+    assert counted == one_by_one
+    parts = [score_predictions(["a", "b"], ["a", "b"]), score_predictions(list("abb"), list("aba"))]
+    assert pooled(parts) == one_by_one

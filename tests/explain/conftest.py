@@ -11,11 +11,8 @@ import torch
 
 from adasent import AdaSentClassifier, Predictor
 from adasent.explain import explain
-from adasent.explain.credit import TIE_MARGIN
-from adasent.explain.deletion import MAX_SCALE, MIN_SCALE, SCALE_SMOOTHING
 from adasent.explain.explanation import Explanation
-from adasent.explain.mixture import KINK_WIDTH
-from adasent.nn import consensus
+from adasent.explain.units import TIE_MARGIN
 from adasent.runtime.climb import NUMPY
 from adasent.runtime.network import Network
 from adasent.saving.word_table import WordTable
@@ -24,6 +21,7 @@ from adasent.systems.config import AdaSentConfig
 from adasent.text.encoder import TextEncoder
 from adasent.text.tokenize import Tokenizer, words
 from adasent.text.vocabulary import UNK_ID, Vocabulary
+from explain_cases import filled_up
 
 WORDS = ["a", "good", "bad", "film", "the", "plot", "was", "and", "dull", "cast"]
 
@@ -53,80 +51,56 @@ class Twin:
         table = WordTable.wide(tensors.pop("embedding.trained"), tensors.pop("embedding.fixed"))
         encoder = TextEncoder(tokenizer, Vocabulary(vocabulary), 30)
         classes = np.array([f"class {i}" for i in range(config.n_classes)])
-        self.predictor = Predictor(Network(config, table, tensors), encoder, classes)
-
-    def alone(self, ids: np.ndarray) -> np.ndarray:
-        """(n, C) probabilities of texts of one word."""
-        output = self.model(torch.from_numpy(ids)[:, None], torch.ones(len(ids), dtype=torch.long))
-        found: np.ndarray = output.log_probs.double().exp().numpy()
-        return found
+        thresholds = np.full(config.n_classes, 0.5) if config.multilabel else None
+        self.predictor = Predictor(
+            Network(config, table, tensors), encoder, classes, thresholds=thresholds
+        )
 
     def probabilities(self, ids: np.ndarray) -> np.ndarray:
-        """(C,) of a text."""
+        """(C,) of a text; of no word, those of the unknown one."""
+        ids = ids if len(ids) else np.array([UNK_ID])
         output = self.model(torch.from_numpy(ids)[None], torch.tensor([len(ids)]))
         found: np.ndarray = output.log_probs[0].double().exp().numpy()
-        return found
+        return found[: self.model.config.n_classes]
 
-    def vote(self, pooled: torch.Tensor) -> torch.Tensor:
-        """The classifier, with the derivative of its rectifier that explanations take."""
-        classifier = self.model.classifier
-        features = pooled
-        if classifier.hidden is not None:
-            hidden = classifier.hidden(pooled)
-            slope = (hidden.detach() / float(KINK_WIDTH) + 0.5).clamp(0, 1)
-            features = torch.relu(hidden).detach() + slope * (hidden - hidden.detach())
-        return torch.log_softmax(classifier.out(features), dim=-1)
+    def says(self, units: torch.Tensor) -> np.ndarray:
+        """(n, D) -> (n, C) what units say alone."""
+        norm = self.model.level_norm
+        log_votes = self.model.classifier(units if norm is None else norm(units))
+        found: np.ndarray = log_votes.double().exp().numpy()
+        return found[:, : self.model.config.n_classes]
 
     def reference(self, ids: np.ndarray) -> dict[str, Any]:
-        """An explanation in torch, by autograd and a plain loop."""
+        """A fast explanation in torch, by plain loops."""
         model, n = self.model, len(ids)
         output = model(torch.from_numpy(ids)[None], torch.tensor([n]), keep_units=True)
-        pyramid = output.pyramid
-        pooled = pyramid.levels.data.clone().requires_grad_()
-        n_levels = len(pooled)
-        exists = torch.ones(1, n_levels, dtype=torch.bool)
-        taken = pooled if model.level_norm is None else model.level_norm(pooled)
-        p = consensus(model.level_gate(taken[None], exists), self.vote(taken)[None]).exp()
-        slopes = [torch.autograd.grad(p[0, c], pooled, retain_graph=True)[0] for c in range(3)]
-        mean = pyramid.units[0].mean(dim=0)
-        arriving = [torch.zeros(n - t, 3, len(mean)) for t in range(n_levels)]
-        unit_scores = []
-        for t in range(n_levels - 1, -1, -1):
-            units = pyramid.units[t]
-            owned = torch.ones_like(units)
+        pyramid, base = output.pyramid, self.probabilities(ids[:0])
+        p = self.probabilities(ids)
+        votes = output.level_log_probs[0, :, : len(p)].double().exp().numpy()
+        beliefs = output.log_beliefs[0].double().exp().numpy()
+        words = []
+        for i in range(n):
+            alone = self.probabilities(ids[i : i + 1]) - base
+            after = self.probabilities(ids[: i + 1]) - self.probabilities(ids[:i])
+            before = self.probabilities(ids[i:]) - self.probabilities(ids[i + 1 :])
+            words.append((alone + after + before) / 3)
+        scores = filled_up(np.array(words), p - base)
+        unit_scores = [scores]
+        for t, units in enumerate(pyramid.units[1:], start=1):
+            shares = np.full(len(units), 1 / len(units))
             if model.config.pooling == "max":
-                owned = (units - pooled[t].detach() + TIE_MARGIN).clamp(min=0)
-            owned = owned / owned.sum(dim=0)
-            own = torch.stack([owned * slope[t] for slope in slopes], dim=1)  # (n, C, D)
-            unit_scores.append((own * (units - mean)[:, None]).sum(dim=-1))
-            arriving[t] += own
-            if t:
-                n_repeats = len(mean) // model.config.gate_groups
-                gates = pyramid.gates[t - 1].repeat(1, 1, n_repeats)[:, :, None]  # (n, 3, 1, D)
-                left, right, composed = gates.unbind(1)
-                arriving[t - 1][:-1] += (left + composed / 2) * arriving[t]
-                arriving[t - 1][1:] += (right + composed / 2) * arriving[t]
-        in_text = (arriving[0] * (pyramid.units[0] - mean)[:, None]).sum(dim=-1).numpy()
-        alone = self.alone(ids) - self.alone(np.array([UNK_ID]))
-        share = min(1, 1.5 / n)
-        by_unit = [alone]
-        if n > 1:
-            p = self.probabilities(ids)
-            ends = np.stack([p - self.probabilities(ids[1:]), p - self.probabilities(ids[:-1])])
-            exact, estimated = np.abs(ends).sum(), np.abs(in_text[[0, -1]]).sum()
-            ratio = (exact + SCALE_SMOOTHING) / (estimated + SCALE_SMOOTHING)
-            scale = np.clip(ratio, MIN_SCALE, MAX_SCALE)
-            scale = min(scale, 1 / np.abs(in_text).max())
-            by_unit = [scale * scores.numpy() for scores in reversed(unit_scores)]
-            in_text *= scale
-            in_text[[0, -1]] = ends
+                owned = (units - units.max(dim=0).values + TIE_MARGIN).clamp(min=0)
+                shares = (owned / owned.sum(dim=0)).mean(dim=1).numpy()
+            raw = beliefs[t] * shares[:, None] * (self.says(units) - base)
+            unit_scores.append(filled_up(raw, beliefs[t] * (votes[t] - base)))
         return {
-            "probabilities": output.log_probs[0].exp().numpy(),
-            "beliefs": output.log_beliefs[0].exp().numpy(),
-            "level_probabilities": output.level_log_probs[0].exp().numpy(),
+            "probabilities": p,
+            "base": base,
+            "beliefs": beliefs,
+            "level_probabilities": votes,
             "gates": [gates.mean(dim=2).numpy() for gates in pyramid.gates],
-            "unit_scores": by_unit,
-            "words": share * alone + (1 - share) * in_text,
+            "unit_scores": unit_scores,
+            "words": scores,
         }
 
 

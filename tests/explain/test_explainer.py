@@ -12,7 +12,6 @@ import pytest
 import adasent
 from adasent.errors import AdaSentError, AdaSentWarning, DataError
 from adasent.explain import explain, explainer
-from adasent.explain.spans import cores
 from adasent.text.tokenize import kim
 
 TEXTS = [
@@ -45,15 +44,17 @@ def assert_same(one: Any, other: Any, atol: float = 1e-5) -> None:
         {"hidden_size": 6, "gate_groups": 6, "max_height": 3, "pooling": "mean"},
         {"max_height": 1},
         {"max_height": 2},
+        {"multilabel": True},
+        {"multilabel": True, "pooling": "mean", "max_height": 2},
     ],
 )
 def test_equals_torch(
     make_twin: Callable[..., Any], settings: dict[str, Any], backend: str
 ) -> None:
     twin = make_twin(**settings)
-    for one in explain(twin.predictor, TEXTS):
+    for one in explain(twin.predictor, TEXTS, method="fast"):
         expected = twin.reference(twin.predictor.encoder([one.text])[0])
-        for name in ("probabilities", "beliefs", "level_probabilities", "words"):
+        for name in ("probabilities", "base", "beliefs", "level_probabilities", "words"):
             np.testing.assert_allclose(getattr(one, name), expected[name], atol=1e-5)
         n_levels = min(len(one.tokens), settings.get("max_height", len(one.tokens)))
         assert len(one.gates) == n_levels - 1
@@ -155,34 +156,50 @@ def test_a_network_that_overflows_is_told(make_twin: Callable[..., Any], backend
         explain(twin.predictor, ["a film"])
 
 
-def test_phrases_sum_the_units_that_are_made_of_the_same_words(twin: Any) -> None:
-    one = explain(twin.predictor, TEXTS[1])
-    assert one.phrases
-    scores = [phrase.score[one.column(one.predicted)] for phrase in one.phrases]
-    assert scores == sorted(scores, reverse=True)
-    spots = [(phrase.start, phrase.end) for phrase in one.phrases]
-    assert len(set(spots)) == len(spots)
-    for phrase in one.phrases:
-        assert 0 <= phrase.start < phrase.end <= len(one.tokens)
-        assert phrase.text == " ".join(one.tokens[phrase.start : phrase.end])
-        assert phrase.level >= phrase.end - phrase.start
-    # But for units too weak to count, nothing is lost.
-    total = np.abs(one.unit_scores.rows).max() * 0.03 * len(one.unit_scores.rows)
-    difference = np.abs(one.scores.sum(axis=0) - one.unit_scores.rows.sum(axis=0))
-    assert (difference <= total).all()
+@pytest.mark.parametrize("method", ["shapley", "fast"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"pooling": "mean"}, {"max_height": 2}, {"multilabel": True}]
+)
+def test_everything_adds_up(
+    make_twin: Callable[..., Any], settings: dict[str, Any], method: str, backend: str
+) -> None:
+    texts = [*TEXTS, "the plot was bad and the cast was dull and the film was not a good one zebra"]
+    for one in explain(make_twin(**settings).predictor, texts, method=method):
+        gain = one.probabilities - one.base
+        assert np.abs(gain).max() > 0.01
+        for parts in (one.words, one.level_scores, one.phrases.found.scores):
+            np.testing.assert_allclose(parts.sum(axis=0), gain, atol=1e-5)
+            if "multilabel" not in settings:
+                np.testing.assert_allclose(parts.sum(axis=1), 0, atol=1e-6)
+        np.testing.assert_array_equal(one.unit_scores[0], one.words)
+        for units, level in zip(one.unit_scores[1:], one.level_scores[1:], strict=True):
+            np.testing.assert_allclose(units.sum(axis=0), level, atol=1e-6)
+        covered = sorted(i for phrase in one.phrases for i in range(phrase.start, phrase.end))
+        assert covered == list(range(len(one.tokens)))
 
 
-def test_what_is_found_late_is_what_it_would_have_been(twin: Any) -> None:
-    one, other = explain(twin.predictor, [TEXTS[1], TEXTS[4]])
-    assert other.bounds[:, 2].tolist() == [phrase.level for phrase in other.phrases]
-    units = one.unit_scores
-    for (start, end, level), score in zip(one.bounds, one.scores, strict=True):
-        # The strongest unit with this core is on that level.
-        strongest = 0.0
-        for t, (spans, scores) in enumerate(zip(one.spans, units, strict=True)):
-            for j, weights in enumerate(spans):
-                first, stop = (int(i[()]) + j for i in cores(weights))
-                if (first, stop) == (start, end) and np.abs(scores[j]).max() > strongest:
-                    strongest, found = float(np.abs(scores[j]).max()), t + 1
-        assert found == level
-        assert np.abs(score).max() > 0
+def test_the_base_is_what_is_said_of_no_word(predictor: adasent.Predictor) -> None:
+    with pytest.warns(AdaSentWarning, match="without a word"):
+        empty = predictor.predict_proba([""])[0]
+    np.testing.assert_allclose(explain(predictor, "good film").base, empty, atol=1e-6)
+
+
+def test_an_unknown_method_is_refused(twin: Any) -> None:
+    with pytest.raises(ValueError, match="method must be one of shapley, fast; got 'leave-out'"):
+        explain(twin.predictor, "a film", method="leave-out")
+
+
+def test_very_long_texts_get_the_cheap_scores(make_twin: Callable[..., Any]) -> None:
+    predictor = make_twin(max_height=3).predictor
+    predictor.encoder.max_words = 2000
+    texts = ["good film " * 1000, "a bad film " * 60, "a good film"]
+    *found, short = explain(predictor, texts)
+    for one, other in zip(found, explain(predictor, texts[:2], method="fast"), strict=True):
+        long = len(one.tokens) > 200
+        assert (one.method == other.method) == long
+        assert one.errors.max() > 0
+        np.testing.assert_allclose(one.words.sum(axis=0), one.probabilities - one.base, atol=1e-4)
+        if long:
+            np.testing.assert_allclose(one.words, other.words, atol=1e-6)
+        assert sum(phrase.end - phrase.start for phrase in one.phrases) == len(one.tokens)
+    assert not short.errors.any()

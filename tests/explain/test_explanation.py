@@ -10,14 +10,16 @@ import pytest
 
 from adasent import Predictor
 from adasent.errors import DataError
-from adasent.explain import METHOD, Explanation, explain, mixture
+from adasent.explain import METHODS, Explanation, explain
 from adasent.explain.explanation import Known
 from adasent.explain.parts import ByLevel, Phrase, Phrases
+from adasent.explain.phrases import FoundPhrases
 
 KEYS = [
-    "text", "tokens", "offsets", "classes", "probabilities", "predicted", "beliefs",
-    "level_probabilities", "contributions", "gates", "spans", "units", "words", "phrases",
-    "method", "n_words", "truncated",
+    "text", "tokens", "offsets", "classes", "probabilities", "base", "predicted",
+    "thresholds", "verdict",
+    "beliefs", "level_probabilities", "contributions", "level_scores", "gates", "spans", "units",
+    "words", "errors", "phrases", "method", "n_words", "truncated",
 ]  # fmt: skip
 
 
@@ -33,9 +35,16 @@ def test_rows_are_served_level_by_level() -> None:
 
 
 def test_phrases_are_like_a_tuple_of_them() -> None:
-    bounds, scores = np.array([[1, 3, 4], [0, 1, 1]]), np.array([[0.5, -0.5], [0.25, -0.25]])
-    phrases = Phrases(bounds, scores, "so good a film", ((0, 2), (3, 7), (8, 9), (10, 14)))
-    whole = (Phrase(1, 3, 4, "good a", (0.5, -0.5)), Phrase(0, 1, 1, "so", (0.25, -0.25)))
+    found = FoundPhrases(
+        np.array([[1, 3], [0, 1]]),
+        np.array([[0.5, -0.5], [0.25, -0.25]]),
+        np.array([[0.1, -0.1], [0.0, 0.0]]),
+    )
+    phrases = Phrases(found, "so good a film", ((0, 2), (3, 7), (8, 9), (10, 14)))
+    whole = (
+        Phrase(1, 3, "good a", (0.5, -0.5), (0.1, -0.1)),
+        Phrase(0, 1, "so", (0.25, -0.25), (0.0, 0.0)),
+    )
     assert len(phrases) == 2
     assert (tuple(phrases), phrases[:1], phrases[::-1]) == (whole, whole[:1], whole[::-1])
     assert (phrases[0], phrases[-1]) == whole
@@ -75,7 +84,7 @@ def test_shapes_of_the_json(explanation: Explanation) -> None:
     assert np.sum(values["spans"][-1]) == pytest.approx(1, abs=1e-6)
     assert np.sum(values["contributions"], axis=0) == pytest.approx(values["probabilities"])
     assert values["predicted"] in values["classes"]
-    assert values["method"] == METHOD
+    assert values["method"] == METHODS["shapley"]
     unit = values["units"][1][0]
     assert sum(unit["probabilities"]) == pytest.approx(1)
     assert sum(unit["score"]) == pytest.approx(0, abs=1e-6)
@@ -94,7 +103,8 @@ def test_contrast(explanation: Explanation) -> None:
     found = explanation.contrast("neg", "pos")
     p = dict(zip(explanation.classes, explanation.probabilities, strict=True))
     assert found.margin == pytest.approx(p["neg"] - p["pos"])
-    assert found.levels.sum() == pytest.approx(found.margin)
+    for parts in (found.levels, found.words, np.array([one.score[0] for one in found.phrases])):
+        assert found.base + parts.sum() == pytest.approx(found.margin, abs=1e-5)
     np.testing.assert_allclose(found.words, -explanation.contrast("pos", "neg").words)
     scores = [phrase.score[0] for phrase in found.phrases]
     assert scores == sorted(scores, reverse=True)
@@ -121,10 +131,8 @@ def test_levels_that_do_not_sum_to_the_probabilities_are_refused(predictor: Pred
         Explanation.from_dict(values)
 
 
-def test_levels_are_checked_against_the_probabilities_they_make(
-    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = mixture.consensus
-    monkeypatch.setattr(mixture, "consensus", lambda *parts: 1.01 * right(*parts))
-    with pytest.raises(AssertionError, match="do not sum"):
-        explain(predictor, "a good film")
+def test_an_explanation_without_a_base_is_refused(explanation: Explanation) -> None:
+    values = explanation.to_dict()
+    del values["base"]
+    with pytest.raises(DataError, match="earlier version; explain the text again"):
+        Explanation.from_dict(values)

@@ -30,7 +30,7 @@ def test_a_thousand_sentences(
     vocabulary = [word for word in sorted(seen) if word not in ("<pad>", "<unk>")]
     twin = make_twin(tokenizer=split, vocabulary=vocabulary)
     twin.predictor.encoder.max_words = 10_000
-    found = explain(twin.predictor, texts)
+    found = explain(twin.predictor, texts, method="fast")
     p = twin.predictor.predict_proba(texts)
     for one, text, row in zip(found, texts, p, strict=True):
         np.testing.assert_allclose(one.contributions.sum(axis=0), row, atol=1e-6)

@@ -62,7 +62,7 @@ def test_notebooks_show_the_same(explanation: Explanation) -> None:
     n = len(explanation.tokens)
     # A cell for each unit, and a bar for each belief.
     assert found.tags.count("rect") == n * (n + 1) // 2 + n
-    assert f"{explanation.predicted}, {explanation.probabilities.max():.2f}" in found.text
+    assert explanation.verdict in found.text
 
 
 def test_contrast_is_named(explanation: Explanation) -> None:
@@ -85,10 +85,10 @@ def test_many_classes_and_no_phrase(explanation: Explanation) -> None:
     values = explanation.to_dict(pyramid=False)
     n = 15
     values["classes"] = [f"c{i}" for i in range(n)]
-    for name in ("probabilities", "level_probabilities", "words"):
-        rows = values[name] if name != "probabilities" else [values[name]]
-        wide = [row + [0.0] * (n - 2) for row in rows]
-        values[name] = wide if name != "probabilities" else wide[0]
+    for name in ("probabilities", "base"):
+        values[name] += [0.0] * (n - 2)
+    for name in ("level_probabilities", "words", "errors"):
+        values[name] = [row + [0.0] * (n - 2) for row in values[name]]
     values["phrases"] = []
     found = Tags(fragment(Explanation.from_dict(values)))
     assert "and 3 less probable" in found.text

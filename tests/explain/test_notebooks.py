@@ -25,11 +25,10 @@ def run_cell(source: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
 
 
-@pytest.mark.parametrize("name", ["explain.ipynb", "profile.ipynb"])
-def test_notebook(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
+def run_notebook(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[Any], dict[str, Any]]:
+    """What its cells show, and the names that they leave."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ADASENT_EXAMPLE_DATA", str(EXAMPLES / "reviews.csv"))
     notebook = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
@@ -40,6 +39,15 @@ def test_notebook(
         if cell["cell_type"] == "code":
             assert cell["outputs"] == []  # what a notebook shows depends on where it ran
             shown.append(run_cell("".join(cell["source"]), names))
+    return shown, names
+
+
+@pytest.mark.parametrize("name", ["explain.ipynb", "profile.ipynb"])
+def test_notebook(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    shown, _ = run_notebook(name, tmp_path, monkeypatch)
     pages = [value._repr_html_() for value in shown if hasattr(value, "_repr_html_")]
     assert any('class="adasent"' in page for page in pages)
     if name == "explain.ipynb":
@@ -48,3 +56,26 @@ def test_notebook(
     else:
         assert "Does the task need word order?" in capsys.readouterr().out
         assert (tmp_path / "profile" / "profile.html").exists()
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_teaching(
+    tmp_path: Path,
+    encoder_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A tiny encoder stands for the large model; what it knows is not asked."""
+    monkeypatch.setenv("ADASENT_EXAMPLE_ENCODER", str(encoder_folder))
+    more = tmp_path / "more.txt"
+    kinds = [
+        f"the {noun} was not {how}" for noun in ("end", "hat", "sea") for how in ("bad", "wet")
+    ]
+    more.write_text("\n".join(kinds), encoding="utf-8")
+    monkeypatch.setenv("ADASENT_EXAMPLE_UNLABELLED", str(more))
+    shown, names = run_notebook("teach.ipynb", tmp_path, monkeypatch)
+    assert names["report"].n_extra == len(kinds)
+    assert names["report"].n_held == len(names["held"][0]) == 48
+    assert names["model"].predict_proba(["a good film"]).shape == (1, 2)
+    assert 'class="adasent"' in shown[-1]._repr_html_()
+    assert "texts that only the teacher labelled: 6" in capsys.readouterr().out

@@ -1,73 +1,145 @@
-"""Ranked phrases: worked by hand, and against a plain loop."""
+"""Phrases of games over words that are known, and of a model that has learnt to negate."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from adasent.explain.attribution import Attribution
-from adasent.explain.phrases import MIN_STRENGTH, ranked_phrases
-from adasent.pyramid.layout import Layout
-from explain_cases import level_and_first_word
+from adasent import AdaSentClassifier, Predictor
+from adasent.explain import explain
+from adasent.explain.phrases import LEAST, FoundPhrases, find_phrases
+from adasent.explain.reading import read_for
+from adasent.explain.shapley import shapley_values
+from adasent.runtime.network import Network
 
 
-def attribution(
-    lengths: list[int], scores: np.ndarray, cores: np.ndarray, p: np.ndarray
-) -> Attribution:
-    layout, empty = Layout(np.array(lengths)), np.empty(0)
-    return Attribution(layout, empty, empty, empty, p, scores, empty, cores[:, 0], cores[:, 1])
+def found_in(
+    game: Callable[[set[str]], float], text: str, *, in_text: bool = True
+) -> dict[str, tuple[float, float]]:
+    """Score and interaction of each phrase, for the first of two classes."""
+    found, tokens = phrases_of(game, text, in_text=in_text), text.split()
+    return {
+        " ".join(tokens[start:end]): (score[0], more[0])
+        for (start, end), score, more in zip(*found, strict=True)
+    }
 
 
-def random_attribution(lengths: list[int], seed: int) -> Attribution:
-    rng = np.random.default_rng(seed)
-    cores = []
-    for t, j in zip(*level_and_first_word(lengths), strict=True):
-        start = j + rng.integers(t + 1)
-        cores.append((start, start + 1 + rng.integers(j + t + 1 - start)))
-    scores = rng.normal(size=(3, len(cores))).astype(np.float32) ** 3
-    p = rng.dirichlet(np.ones(3), size=len(lengths))
-    return attribution(lengths, scores, np.array(cores), p)
+def phrases_of(game: Callable[[set[str]], float], text: str, *, in_text: bool) -> FoundPhrases:
+    tokens = text.split()
+
+    def worth(masks: np.ndarray) -> np.ndarray:
+        values = [game({tokens[i] for i in np.flatnonzero(mask)}) for mask in masks]
+        return np.array([[value, 1 - value] for value in values])
+
+    words = shapley_values(worth, len(tokens)).words
+    return find_phrases(worth, words, in_text=in_text)
 
 
-def test_units_of_one_core_are_one_phrase() -> None:
-    # Two words a and b; the unit above them is a copy of b.
-    scores = np.array([[0.1, 0.2, 0.3], [-0.1, -0.2, -0.3]], dtype=np.float32)
-    cores = np.array([[0, 1], [1, 2], [1, 2]])
-    found = attribution([2], scores, cores, np.array([[0.9, 0.1]]))
-    ((bounds, sums),) = ranked_phrases(found)
-    assert bounds.tolist() == [[1, 2, 2], [0, 1, 1]]  # the unit of level 2 is the strongest of b
-    np.testing.assert_allclose(sums, [[0.5, -0.5], [0.1, -0.1]], atol=1e-7)
+def negated(there: set[str]) -> float:
+    """Bad is bad, but not after "not"."""
+    bad = -0.4 * ("bad" in there)
+    return 0.5 + (0.3 if {"not", "bad"} <= there else bad)
 
 
-@pytest.mark.parametrize("lengths", [[1], [2, 1, 1], [9, 7, 7, 3, 1], [40]])
-@pytest.mark.parametrize("seed", range(3))
-def test_same_as_a_plain_loop(lengths: list[int], seed: int) -> None:
-    found = random_attribution(lengths, seed)
-    ranked = ranked_phrases(found)
-    assert len(ranked) == len(lengths)
-    level, _ = level_and_first_word(lengths)
-    for text, (bounds, sums) in enumerate(ranked):
-        own = range(*found.layout.first_unit[text : text + 2])
-        strength = {unit: np.abs(found.unit_scores[:, unit]).max() for unit in own}
-        weakest = np.float32(MIN_STRENGTH) * max(strength.values())
-        by_core: dict[tuple[int, int], list[int]] = {}
-        for unit in own:
-            if strength[unit] >= weakest:
-                core = int(found.starts[unit]), int(found.stops[unit])
-                by_core.setdefault(core, []).append(unit)
-        assert {tuple(bound[:2]) for bound in bounds.tolist()} == set(by_core)
-        for (start, stop, highest), total in zip(bounds.tolist(), sums, strict=True):
-            units = by_core[start, stop]
-            expected = found.unit_scores[:, units].astype(np.float64).sum(axis=1)
-            np.testing.assert_allclose(total, expected, atol=1e-9)
-            assert highest == level[max(units, key=strength.__getitem__)] + 1
-        for_predicted = sums[:, found.probabilities[text].argmax()]
-        assert (np.diff(for_predicted) <= 0).all()
+@pytest.mark.parametrize("in_text", [False, True])
+def test_not_bad_turns_bad(in_text: bool) -> None:
+    found = found_in(negated, "this is not bad here", in_text=in_text)
+    assert set(found) == {"not bad", "this", "is", "here"}
+    score, interaction = found["not bad"]
+    assert score == pytest.approx(0.3)
+    assert interaction == pytest.approx(0.7)  # one by one the two say -0.4
+    assert found["here"] == (pytest.approx(0), 0)
 
 
-def test_scores_that_are_all_zero() -> None:
-    found = random_attribution([3, 2], 0)
-    found.unit_scores[:] = 0
-    for bounds, sums in ranked_phrases(found):
-        assert len(bounds) == len(sums) > 0
-        assert not sums.any()
+def test_a_word_that_changes_nothing_is_no_part_of_a_phrase() -> None:
+    found = found_in(negated, "not really bad")
+    assert set(found) == {"not really bad"}  # but in between it is
+    assert set(found_in(negated, "really not bad")) == {"really", "not bad"}
+
+
+def test_saying_the_same_twice_is_no_phrase() -> None:
+    found = found_in(lambda there: 0.5 + 0.4 * bool(there & {"great", "funny"}), "great funny")
+    assert set(found) == {"great", "funny"}
+    assert sum(score for score, _ in found.values()) == pytest.approx(0.4)
+
+
+def test_a_strong_word_that_drowns_a_weak_one_is_no_phrase() -> None:
+    def drowned(there: set[str]) -> float:
+        return 0.9 if "waste" in there else 0.5 - 0.3 * ("of" in there)
+
+    assert set(found_in(drowned, "waste of")) == {"waste", "of"}
+
+
+def test_what_acts_together_alone_and_not_in_its_text_is_no_phrase() -> None:
+    def alone(there: set[str]) -> float:
+        return 0.9 if "great" in there else 0.5 + 0.15 * ({"not", "bad"} <= there)
+
+    text = "not bad great"
+    assert "not bad" in found_in(alone, text, in_text=False)
+    assert "not bad" not in found_in(alone, text)
+
+
+def test_weak_ones_are_left_out() -> None:
+    def pair(size: float) -> Callable[[set[str]], float]:
+        return lambda there: 0.5 + size * ({"a", "b"} <= there)
+
+    assert set(found_in(pair(LEAST / 2), "a b")) == {"a", "b"}
+    assert set(found_in(pair(2 * LEAST), "a b")) == {"a b"}
+
+
+def test_phrases_do_not_overlap_and_the_strongest_is_first() -> None:
+    def game(there: set[str]) -> float:
+        return 0.1 + 0.5 * ({"b", "c"} <= there) + 0.2 * ({"c", "d"} <= there)
+
+    found = phrases_of(game, "a b c d", in_text=True)
+    assert [1, 3] in found.bounds.tolist()
+    words = [i for start, end in found.bounds for i in range(start, end)]
+    assert sorted(words) == [0, 1, 2, 3]
+    sizes = found.scores.max(axis=1)
+    assert (np.diff(sizes) <= 0).all()
+    np.testing.assert_allclose(found.scores.sum(axis=0), [0.7, -0.7])
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_texts_without_phrases(n: int) -> None:
+    own = np.random.default_rng(0).normal(size=(n, 2))
+    words = shapley_values(lambda masks: masks @ own, n).words
+    found = find_phrases(lambda masks: masks @ own, words, in_text=True)
+    assert len(found.bounds) == n
+    assert not found.interactions.any()
+
+
+@pytest.mark.filterwarnings("ignore:of .* text")
+def test_a_model_that_has_learnt_to_negate_has_phrases_that_turn_their_words() -> None:
+    frames = ("the {0} is {1}", "a {1} {0}", "{1}", "this {0} was {1}")
+    texts, labels = [], []
+    for noun in ("film", "plot", "cast", "end"):
+        for word in ("good", "fine", "bad", "dull"):
+            for negation in ("", "not "):
+                texts += [frame.format(noun, negation + word) for frame in frames]
+                positive = (word in ("good", "fine")) != bool(negation)
+                labels += ["pos" if positive else "neg"] * len(frames)
+    sizes = {"hidden_size": 16, "classifier_size": 16, "vector_size": 16, "gate_groups": 1}
+    recipe = {"level_loss": 0.0, "average": 0.0, "table_rate": 1.0, "penalty": 1e-4}
+    clf = AdaSentClassifier(
+        **sizes, **recipe, learning_rate=0.01, epochs=20, batch_size=20, keep_examples=False
+    )
+    clf.fit(texts * 2, labels * 2)
+    predictor = Predictor(Network(*clf._weights()), clf.encoder_, clf.classes_)
+    # Whether "not" alone says what "not good" says or what "not bad" does is chance: that one needs
+    # no phrase, the other does.
+    turned = 0
+    for word, says in (("bad", "pos"), ("good", "neg")):
+        alone, one = explain(predictor, [word, f"the film is not {word}"])
+        assert (alone.predicted == says, one.predicted) == (False, says)
+        reading = read_for(one)
+        for phrase in reading.phrases:
+            if phrase.text == f"not {word}":
+                turned += 1
+                assert phrase.part.value > 0.05
+                assert phrase.interaction > phrase.part.value
+                assert phrase.beyond.endswith("turns them")
+                assert f"mostly because of “not {word}”" in one.verdict
+    assert turned

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import adasent
 from adasent import AdaSentClassifier
+from adasent.explain.reading import percent
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "pictures.py"
@@ -21,12 +23,15 @@ def test_the_page_is_filled(tmp_path: Path) -> None:
     texts = ["a good film", "the cast is bad", "a warm script", "never funny"] * 5
     clf = AdaSentClassifier(hidden_size=8, vector_size=8, epochs=2)
     clf.fit(texts, ["positive", "negative"] * 10).save(tmp_path / "model")
-    page = tmp_path / "why.md"
-    shutil.copy(ROOT / "docs" / "why.md", page)
+    page, other = tmp_path / "why.md", tmp_path / "explanations.md"
+    for copied in (page, other):
+        shutil.copy(ROOT / "docs" / copied.name, copied)
     script = runpy.run_path(str(SCRIPT))
     script["main"](tmp_path / "model", page)
     filled = page.read_text(encoding="utf-8")
     assert filled != (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+    of_no_text = adasent.load(tmp_path / "model").explain("a good film").base
+    assert " | ".join(map(percent, of_no_text)) in other.read_text(encoding="utf-8")
     for name in ("pyramid", "votes", "beliefs", "decomposition", "training"):
         assert f"pictures/{name}.svg" in filled
         assert (tmp_path / "pictures" / f"{name}.svg").stat().st_size > 1000

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adasent import Predictor
 from adasent.errors import DataError, MissingDependencyError
 from adasent.evaluation.metrics import score_predictions
+from adasent.evaluation.reliability import judge
 from adasent.explain import Explanation, explain, plots
 from adasent.explain.html import fragment
 from adasent.training.history import History
@@ -29,7 +31,7 @@ def test_pyramid_names_words_and_class(
     explanation: Explanation, tmp_path: Path, dark: bool
 ) -> None:
     picture = written(plots.pyramid(explanation, dark=dark), tmp_path / "new" / "p.svg")
-    for word in (*explanation.tokens, "belief", f"{explanation.predicted}, "):
+    for word in (*explanation.tokens, *explanation.classes, f"{explanation.predicted}, "):
         assert f">{word}" in picture
     assert ("#161616" in picture) == dark
     contrast = written(plots.pyramid(explanation, "neg", "pos"), tmp_path / "c.svg")
@@ -118,6 +120,17 @@ def test_confusion_counts(tmp_path: Path) -> None:
     counts = [text.get_text() for text in figure.axes[0].texts]
     assert counts == ["2", "0", "0", "0", "1", "1", "0", "0", "1"]
     assert "accuracy 0.8000 of 5 texts" in written(figure, tmp_path / "c.svg")
+
+
+def test_reliability_shows_the_bins_that_have_texts(tmp_path: Path) -> None:
+    probabilities = np.array([[0.9, 0.1], [0.95, 0.05], [0.4, 0.6]])
+    found = judge(probabilities, ["a", "b"], ["a", "a", "a"])
+    for dark in (False, True):
+        figure = plots.reliability(found, dark=dark)
+        above, below = figure.axes
+        assert [bar.get_height() for bar in above.patches] == [0, 1, 1]
+        assert [bar.get_height() for bar in below.patches] == [1, 1, 1]
+        assert "mean confidence 0.817, accuracy 0.667" in written(figure, tmp_path / f"{dark}.svg")
 
 
 def test_without_matplotlib_the_command_is_named(

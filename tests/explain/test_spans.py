@@ -1,10 +1,10 @@
-"""Effective spans and cores, worked by hand."""
+"""Effective spans, worked by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from adasent.explain.spans import cores, span_levels
+from adasent.explain.spans import span_levels
 
 
 def test_three_words_by_hand() -> None:
@@ -25,19 +25,3 @@ def test_a_unit_is_made_of_the_words_that_it_covers() -> None:
         assert spans.shape == (2, 6 - t, t + 1)
         np.testing.assert_allclose(spans.sum(axis=2), 1, atol=1e-6)
         assert (spans > 0).all()
-
-
-def test_the_core_leaves_out_what_weighs_little_on_either_side() -> None:
-    spans = np.array(
-        [
-            [0.0, 0.05, 0.9, 0.05],
-            [0.0, 0.5, 0.5, 0.0],
-            [1.0, 0.0, 0.0, 0.0],
-            [0.3, 0.05, 0.05, 0.6],
-            [0.0, 0.0, 0.0, 1 - 1e-6],
-        ],
-        dtype=np.float32,
-    )
-    start, stop = cores(spans)
-    assert start.tolist() == [2, 1, 0, 0, 3]
-    assert stop.tolist() == [3, 3, 1, 4, 4]

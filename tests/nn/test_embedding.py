@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from adasent.nn import Projection, WordEmbedding
@@ -37,6 +38,15 @@ def test_table_without_fixed_words() -> None:
     embedding = WordEmbedding(3, 0, 2)
     embedding.set_vectors(torch.ones(3, 2))
     assert embedding(torch.tensor([2])).tolist() == [[1.0, 1.0]]
+    with pytest.raises(IndexError):
+        embedding(torch.tensor([3]))
+
+
+@pytest.mark.parametrize("n_fixed", [0, 3])
+def test_no_value_of_another_device_is_looked_at(n_fixed: int) -> None:
+    """With torch's device without memory, which could not answer."""
+    embedding = WordEmbedding(4, n_fixed, 2).to("meta")
+    assert embedding(torch.zeros(5, 6, dtype=torch.int64, device="meta")).shape == (5, 6, 2)
 
 
 def test_projection_has_no_bias_and_starts_orthogonal() -> None:

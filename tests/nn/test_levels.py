@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from adasent.nn import LevelClassifier, LevelGate, consensus
+from adasent.nn import LevelClassifier, LevelGate, consensus, log_answers
+from adasent.systems.base import cross_entropy
 
 EXISTS = torch.tensor([[True, True, True], [True, False, False]])
 
@@ -102,3 +103,59 @@ def test_predictions_too_small_for_float32_survive() -> None:
     log_beliefs = torch.log(torch.tensor([[0.5, 0.5]]))
     mixed = consensus(log_beliefs, level_log_probs)
     torch.testing.assert_close(mixed[0, 0].item(), -200.3799, rtol=1e-5, atol=1e-4)
+
+
+# -- several labels a text -----------------------------------------------------------------------
+
+
+def test_the_mixture_of_two_levels_and_its_loss_by_hand() -> None:
+    """Levels believed 3/4 and 1/4 say 1/2 and 4/5 of one class, and 1/5 and 1/2 of the other."""
+    log_beliefs = torch.tensor([[0.75, 0.25]]).log()
+    scores = torch.tensor([[[0.5, 0.2], [0.8, 0.5]]]).logit()
+    mixed = consensus(log_beliefs, log_answers(scores, True)).exp()
+    # 3/4 x 1/2 + 1/4 x 4/5 = 0.575, 3/4 x 1/5 + 1/4 x 1/2 = 0.275, and what is left of each to 1.
+    torch.testing.assert_close(mixed, torch.tensor([[0.575, 0.275, 0.425, 0.725]]))
+    targets = torch.tensor([[1.0, 0.0, 0.0, 1.0]])  # the first class and not the second
+    loss = cross_entropy(mixed.log(), targets)
+    torch.testing.assert_close(loss, -(torch.tensor([0.575]).log() + torch.tensor([0.725]).log()))
+    reference = torch.nn.functional.binary_cross_entropy(
+        mixed[:, :2], targets[:, :2], reduction="sum"
+    )
+    torch.testing.assert_close(loss[0], reference)
+
+
+@pytest.mark.parametrize("score", [0.0, 20.0, 500.0, 1e30])
+def test_sure_answers_keep_their_logarithms_and_gradients(score: float) -> None:
+    scores = torch.tensor([[[score, -score], [score, -score]]], requires_grad=True)
+    mixed = consensus(torch.tensor([[0.5, 0.5]]).log(), log_answers(scores, True))
+    expected = torch.nn.functional.logsigmoid(torch.tensor([score, -score, -score, score]))
+    torch.testing.assert_close(mixed[0], expected)
+    (gradient,) = torch.autograd.grad(mixed[0, 2], scores)  # of no to the first class
+    assert torch.isfinite(gradient).all()
+    if score <= 500:  # in float32 1 - p is 0 from a score of 17 on: its logarithm is not made of it
+        torch.testing.assert_close(gradient.sum(), -torch.sigmoid(torch.tensor(score)))
+
+
+def test_gradients_of_the_mixture_of_several_labels() -> None:
+    torch.manual_seed(0)
+    classifier = LevelClassifier(5, 4, 3, multilabel=True).double()
+    gate = LevelGate(5, None).double()
+    targets = torch.tensor([[1.0, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1]], dtype=torch.float64)
+
+    def loss(levels: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        names = [name for name, _ in classifier.named_parameters()]
+        said = torch.func.functional_call(
+            classifier, dict(zip(names, weights, strict=True)), (levels,)
+        )
+        return cross_entropy(consensus(gate(levels, EXISTS), said), targets)
+
+    levels = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(loss, (levels, *classifier.parameters()))
+
+
+def test_an_unknown_text_has_each_class_with_its_share() -> None:
+    classifier = LevelClassifier(5, 4, 3, multilabel=True)
+    classifier.start_at(torch.tensor([0.5, 0.1, 0.0]))
+    torch.testing.assert_close(
+        torch.sigmoid(classifier.out.bias.detach()), torch.tensor([0.5, 0.1, 1e-4])
+    )

@@ -43,7 +43,7 @@ def small_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(system: str, network: str | None, **settings: Any) -> EarlyRule:
         return EarlyRule(**settings)
 
-    defaults = (None, toy_corpus, lambda _: {}, make)
+    defaults = (None, toy_corpus, lambda _: {}, make, None)
     monkeypatch.setattr(jobs.Jobs.__init__, "__defaults__", defaults)
 
 
@@ -75,7 +75,7 @@ def test_everything_into_a_folder(run: Run, results: Path, tmp_path: Path) -> No
     assert "fig-pca\tnot computed yet" in result.stdout
     # 5 sets, 65 cells (the one there has its folds), 39 grouped cells, 35 cells.
     assert "143 cells have no or not all records" in result.stderr
-    assert len(NAMES) == 12
+    assert len(NAMES) == 13
 
 
 def test_a_figure_in_words(run: Run, results: Path) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from adasent.estimators import registry
+from adasent.estimators.neural import NeuralClassifier
 from adasent.evaluation.jobs import train_group
 from adasent.vectors.words import WordVectors, write_vectors
 from experiment_cases import EarlyRule, toy_corpus
 from reproduction.jobs import Jobs
-from reproduction.specs import Ablation, Experiments, PlannedRun, SystemSpec
+from reproduction.specs import Ablation, Experiments, PlannedRun, Protocol, SystemSpec
 
 pytestmark = pytest.mark.usefixtures("toy_registry")
 
@@ -124,6 +125,28 @@ def test_vectors_are_read_once_and_pinned(
     assert reads == [str(path)]
     assert (estimator.epochs, estimator.patience, estimator.dropout) == (20, 5, 0.1)
     assert estimator.extra_words == one.spec["extra_words"] == 7
+    assert one.estimator(one.settings[0]).vectors is estimator.vectors
+
+
+def test_settings_of_a_network_share_encoded_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.bin"
+    write_vectors(path, WordVectors(["good", "bad"], np.eye(2)))
+    protocol = Protocol(n_folds=5, n_settings=2, vectors=(str(path),), epochs=1)
+    system = SystemSpec("cbow", "cBoW", vectors=True, variants=({"dropout": 0.1},))
+    jobs = Jobs(Experiments(protocol, {"cbow": system}), read=toy_corpus)
+    encode, calls = NeuralClassifier.encode, []
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append(self)
+        return encode(self, *args, **kwargs)
+
+    monkeypatch.setattr(NeuralClassifier, "encode", counted)
+    (record,) = train_group([jobs.job(replace(planned(), system="cbow"))])
+    assert record is not None
+    assert len(record.tried) == 2
+    assert len(calls) == 1
 
 
 def test_another_division_into_folds(jobs: Jobs) -> None:

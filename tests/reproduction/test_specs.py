@@ -13,7 +13,7 @@ from adasent.estimators import registry
 from adasent.estimators.neural import network_size
 from adasent.evaluation.records import read_records, record_key
 from adasent.training.config import suited_to
-from reproduction.jobs import WHOLE
+from reproduction.jobs import NOT_CALIBRATED, WHOLE
 from reproduction.paper import paper, paper_sets
 from reproduction.specs import Experiments, PlannedRun, experiments
 
@@ -51,6 +51,7 @@ def test_committed_records_of_rivals_keep_their_keys() -> None:
             run = PlannedRun("table2", system.name, record.data, record.rule, 0, record.n_folds, 0)
             defaults = registry.defaults(system.registered) | WHOLE
             if system.vectors:
+                defaults |= NOT_CALIBRATED
                 defaults |= {k: v for k, v in suited_to(556).items() if defaults[k] is None}
             found = plan.spec(
                 run,

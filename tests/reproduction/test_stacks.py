@@ -117,13 +117,13 @@ def test_a_stack_without_room_is_run_in_halves(jobs: Jobs, monkeypatch: pytest.M
 
 
 def test_ablations_are_run_like_systems(jobs: Jobs) -> None:
-    names = ["default", "root-only", "mean-pooling", "vectors-glove-100d"]
+    names = ["default", "root-only", "max-pooling", "vectors-glove-100d"]
     runs = jobs.plan.runs("ablations", ["CR"], names)
     found = dict(zip(runs, together(jobs, runs), strict=True))
     assert len(found) == 3 * len(names)
-    default, root, mean, vectors = (found[run] for run in runs if run.fold == 1)
+    default, root, pooled, vectors = (found[run] for run in runs if run.fold == 1)
     assert root.spec["network"] == "root only"
-    assert mean.spec["settings"] == [{"pooling": "mean"}]
+    assert pooled.spec["settings"] == [{"pooling": "max"}]
     assert vectors.spec["vectors"] == [{"name": "glove-100d", "sha256": "0"}]
     assert len({record.key for record in found.values()}) == len(runs)
     single = alone(jobs, next(run for run in runs if found[run] is root))

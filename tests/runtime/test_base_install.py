@@ -86,7 +86,7 @@ def check_base_install(python: str | Path, folder: Path, prelude: str) -> None:
     assert labels == adasent.load(folder).predict(TEXTS).tolist()
 
     lines = run(python, "-c", prelude + COMMAND, "predict", folder, "-", stdin="\n".join(TEXTS))
-    assert [json.loads(line)["label"] for line in lines.splitlines()] == labels
+    assert [json.loads(line)["predicted"] for line in lines.splitlines()] == labels
 
     hint = run(python, "-c", prelude + NEEDS_MORE)
     assert "run: pip install 'adasent[train]'" in hint

@@ -11,6 +11,10 @@ import pytest
 from adasent.pyramid.layout import Layout
 from adasent.runtime.climb import NUMPY, Composition, Memory, build_level, climb, pool_level
 
+# Two orders of the same float32 sums, carried up 20 levels by gates that sharpen what differs:
+# 1.3e-5 was seen. A mistake of a lane or a group is larger by orders of magnitude.
+CLOSE = 1e-4
+
 LENGTHS = [[1], [2], [1, 1, 1], [9, 4, 4, 2, 1, 1], [3, 3, 3]]
 
 
@@ -89,7 +93,7 @@ def test_numba_gives_what_numpy_gives(
         climb(*case, NUMBA, keep=keep), climb(*case, NUMPY, keep=keep), strict=True
     ):
         assert np.isfinite(found).all()
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found, expected, rtol=CLOSE, atol=CLOSE)
 
 
 @pytest.mark.parametrize("size", [16, 48, 100])
@@ -105,7 +109,7 @@ def test_numba_gives_what_numpy_gives_for_any_number_of_groups(size: int, share:
     for found, expected in zip(
         climb(*case, NUMBA, keep=True), climb(*case, NUMPY, keep=True), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found, expected, rtol=CLOSE, atol=CLOSE)
 
 
 def test_what_was_in_memory_changes_nothing() -> None:

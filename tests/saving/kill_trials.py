@@ -52,7 +52,7 @@ class Moment(NamedTuple):
 WINDOWS = [
     Moment("pathlib.Path.replace", 2),  # a checkpoint is written and not yet in its place
     Moment("adasent.estimators.neural.NeuralClassifier._finish"),  # the last epoch is over
-    Moment("adasent.cli.train._save"),  # fit has returned
+    Moment("adasent.cli.train.save_model"),  # fit has returned
     Moment("adasent.saving.folder._stage"),
     Moment("os.fsync", 2),  # one file is on disk, another half
     Moment("pathlib.Path.rename", 4),  # all but the configuration
@@ -66,7 +66,7 @@ WINDOWS = [
 ]
 #: The same for a system that trains in one go.
 ONE_GO_WINDOWS = [
-    Moment("adasent.cli.train._save"),
+    Moment("adasent.cli.train.save_model"),
     Moment("os.fsync", 2),
     Moment("adasent.saving.folder._swap"),
     Moment("pathlib.Path.rename", 5, after=True),

@@ -362,9 +362,10 @@ def edit(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
 
 
 CONFIG_DAMAGE: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda c: c.update(format=2), "expected format 1, got 2; it was written by another version"),
-    (lambda c: c.update(format="x" * 10**6), "expected format 1"),
-    (lambda c: c.pop("format"), "expected format 1, got None"),
+    (lambda c: c.update(format=3), "expected format 1 or 2, got 3; it was written by another"),
+    (lambda c: c.update(format="x" * 10**6), "expected format 1 or 2"),
+    (lambda c: c.pop("format"), "expected format 1 or 2, got None"),
+    (lambda c: c.update(format=2), "encoder' is missing"),
     (lambda c: c.pop("network"), "'network' is missing"),
     (lambda c: c.pop("system"), "'system' is missing"),
     (lambda c: c.pop("labels"), "'labels' is missing"),

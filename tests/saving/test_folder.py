@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import multiprocessing
 import os
@@ -19,6 +20,7 @@ from adasent.saving import folder as saving
 from adasent.saving.folder import (
     CHECKPOINT,
     CONFIG,
+    ENCODER,
     FILES,
     TENSORS,
     foreign_files,
@@ -242,3 +244,64 @@ def test_leftovers_are_taken_away_by_a_reader(old: Path, left: str) -> None:
     assert model_in(old) == "old"
     assert names(old.parent) == {"model"}
     assert ".new" not in names(old)
+
+
+# -- a model on an encoder ------------------------------------------------------------------------
+
+
+def encoder_files(folder: Path, content: str) -> dict[str, Path]:
+    """Files to be copied, each saying whose it is."""
+    folder.mkdir()
+    names = ("config.json", "model.safetensors")
+    for name in names:
+        (folder / name).write_text(f"{content} {name}")
+    return {name: folder / name for name in names}
+
+
+def whole_model_in(folder: Path) -> str:
+    """The model of a folder, with the encoder that is its own."""
+    found = model_in(folder)
+    if (folder / ENCODER).exists():
+        whose = {path.read_text().split()[0] for path in (folder / ENCODER).iterdir()}
+        assert whose == {found}
+        assert len(names(folder / ENCODER)) == 2
+    return found
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_an_encoder_comes_and_goes_with_its_model(old: Path, tmp_path: Path, foreign: bool) -> None:
+    if foreign:
+        (old / "notes.txt").write_text("mine")
+    write_files(old, files("new"), encoder_files(tmp_path / "new", "new"))
+    assert whole_model_in(old) == "new"
+    assert (old / ENCODER).exists()
+    # From where it is to where it is.
+    own = {name: old / ENCODER / name for name in names(old / ENCODER)}
+    write_files(old, files("new"), own)
+    assert whole_model_in(old) == "new"
+    assert foreign_files(old) == ({"notes.txt"} if foreign else set())
+    write_files(old, files("plain"))
+    assert not (old / ENCODER).exists()
+    assert whole_model_in(old) == "plain"
+
+
+@pytest.mark.parametrize(
+    ("name", "call"), [(n, c) for n in ("rename", "fsync") for c in range(1, 8)]
+)
+@pytest.mark.parametrize("foreign", [False, True])
+def test_a_kill_leaves_a_model_with_its_encoder(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: int, foreign: bool
+) -> None:
+    write_files(old, files("first"), encoder_files(tmp_path / "first", "first"))
+    if foreign:
+        (old / "notes.txt").write_text("mine")
+    new = encoder_files(tmp_path / "new", "new")
+    owner = Path if name == "rename" else os
+    with monkeypatch.context() as patch:
+        patch.setattr(saving, "_repair", lambda target: None)
+        kill_at(patch, owner, name, call, False)
+        with contextlib.suppress(Killed):
+            write_files(old, files("new"), new)
+    repair(old)
+    assert whole_model_in(old) in ("first", "new")
+    assert (old / ENCODER).exists()

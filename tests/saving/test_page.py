@@ -84,7 +84,8 @@ def predict_by_the_page(folder: Path, text: str) -> np.ndarray:
     def classify(level: np.ndarray) -> np.ndarray:
         if net["classifier_size"]:
             level = np.maximum(w["hidden.weight"] @ level + w["hidden.bias"], 0)
-        return softmax(w["out.weight"] @ level + w["out.bias"])
+        scores = w["out.weight"] @ level + w["out.bias"]
+        return 1 / (1 + np.exp(-scores)) if net.get("multilabel", False) else softmax(scores)
 
     def norm(level: np.ndarray) -> np.ndarray:
         if not net["level_norm"]:
@@ -160,6 +161,25 @@ def test_this_page_is_enough_to_predict(
     for text in ODD:
         found = predict_by_the_page(tmp_path, text)
         np.testing.assert_allclose(found, clf.predict_proba([text])[0], rtol=0, atol=2e-6)
+
+
+@pytest.mark.filterwarnings("ignore:of .* texts?:adasent.errors.AdaSentWarning")
+def test_this_page_is_enough_to_find_several_labels(reviews: Reviews, tmp_path: Path) -> None:
+    texts, labels = [*ODD, *reviews[0]], [["odd"]] * len(ODD) + [[one] for one in reviews[1]]
+    labels[0], labels[1] = ["odd", "positive"], []
+    sizes = {"hidden_size": 7, "classifier_size": 6, "vector_size": 6}
+    clf = AdaSentClassifier(**sizes, epochs=2, validation_fraction=0.5)
+    clf.fit(texts, labels).save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    for text in ODD:
+        found = predict_by_the_page(tmp_path, text)
+        np.testing.assert_allclose(found, clf.predict_proba([text])[0], rtol=0, atol=2e-6)
+        values = config["labels"]["values"]
+        reached = found >= np.array(config["thresholds"])
+        assert (
+            tuple(v for v, is_there in zip(values, reached, strict=True) if is_there)
+            == (clf.predict([text])[0])
+        )
 
 
 @pytest.mark.parametrize("tokenizer", ["words", "kim"])

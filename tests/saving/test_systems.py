@@ -58,7 +58,7 @@ def test_another_system_is_refused(mnb: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("format", 99, "expected format 1, got 99"),
+        ("format", 99, "expected format 1 or 2, got 99"),
         ("settings", [], "expected settings to be an object"),
         ("settings", {"max_ngrams": 2}, "did you mean 'max_ngram'"),
         ("settings", {"max_ngram": 2.0}, "max_ngram must be an integer"),

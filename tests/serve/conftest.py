@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from adasent.estimators.predictor import Predictor
 from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable
 from adasent.serve.app import create_app
+from adasent.serve.feedback import FeedbackFile
 from adasent.serve.limits import Limits
 from adasent.serve.server import Server, address, listen
 from adasent.systems.config import AdaSentConfig
@@ -23,6 +27,18 @@ from adasent.text.vocabulary import Vocabulary
 
 WORDS = ["i", "am", "not", "happy", "a", "good", "bad", "film", "the", "plot", "was", "and"]
 CLASSES = ["negative", "positive", "neither"]
+SIX = [
+    "abbreviation or expression",
+    "description, definition or reason",
+    "entity such as an internationalisation",
+    "human being or organisation",
+    "location",
+    "numeric value",
+]
+EXAMPLES = [
+    {"text": "the plot was bad and bad", "label": "negative"},
+    {"text": "I am happy: a good film!", "label": "positive"},
+]
 MAX_WORDS = 40
 HEIGHT = 4
 
@@ -43,10 +59,46 @@ def flat_predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return adasent.load(folder)
 
 
-def write_random(folder: Path, max_words: int, height: int | None = None) -> None:
+@pytest.fixture(scope="session")
+def binary_predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """One with two classes, which keeps examples, some of them as nobody should write them."""
+    folder = tmp_path_factory.mktemp("serve") / "binary"
+    odd = [{"text": " ", "label": "negative"}, {"text": "a", "label": "neither"}, "a", {}]
+    write_random(
+        folder, MAX_WORDS, None, CLASSES[:2], {"n_texts": 7, "examples": [*EXAMPLES, *odd]}
+    )
+    return adasent.load(folder)
+
+
+@pytest.fixture(scope="session")
+def six_predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """One with six classes of several words, which reads long texts."""
+    folder = tmp_path_factory.mktemp("serve") / "six"
+    write_random(folder, 100, None, SIX)
+    return adasent.load(folder)
+
+
+@pytest.fixture(scope="session")
+def many_predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """One with thirty classes, of which the names are long or odd."""
+    folder = tmp_path_factory.mktemp("serve") / "many"
+    names = [f"{i} or another of the categories with a name" for i in range(28)]
+    odd = ["Donaudampfschifffahrtsgesellschaftskapitän", '<b>bold</b> & "quoted"']
+    write_random(folder, 200, None, names + odd, seed=3)
+    return adasent.load(folder)
+
+
+def write_random(
+    folder: Path,
+    max_words: int,
+    height: int | None = None,
+    classes: Sequence[str] = CLASSES,
+    training: dict[str, Any] | None = None,
+    seed: int = 0,
+) -> None:
     """Save a model of random weights."""
-    rng = np.random.default_rng(0)
-    n_words, size, width, n_classes = len(WORDS) + 2, 6, 5, len(CLASSES)
+    rng = np.random.default_rng(seed)
+    n_words, size, width, n_classes = len(WORDS) + 2, 6, 5, len(classes)
     config = AdaSentConfig(
         n_trained=n_words,
         n_fixed=0,
@@ -84,12 +136,35 @@ def write_random(folder: Path, max_words: int, height: int | None = None) -> Non
         config.to_dict(),
         "words",
         max_words,
-        np.array(CLASSES),
+        np.array(classes),
         vocabulary.to_list(),
         table.to_tensors() | tensors,
-        {"n_texts": 7},
+        training or {"n_texts": 7},
     )
     write_model(folder, saved)
+
+
+@pytest.fixture(scope="session")
+def write_model_of() -> Callable[..., None]:
+    return write_random
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium; its driver keeps an event loop running in this thread until it ends."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
+    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        pytest.skip("needs a browser: apt install chromium")
+    with playwright.sync_playwright() as driver:
+        # Chromium refuses to sandbox for root, as whom containers run.
+        args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+        found = driver.chromium.launch(executable_path=chromium, args=args)
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")
@@ -98,11 +173,11 @@ def predictor(model_folder: Path) -> Predictor:
 
 
 @pytest.fixture(scope="session")
-def make_client(predictor: Predictor) -> Callable[[Limits | None], TestClient]:
+def make_client(predictor: Predictor) -> Callable[..., TestClient]:
     """A client of a service; errors of the service become answers with status 500."""
 
-    def make(limits: Limits | None = None) -> TestClient:
-        app = create_app(predictor, "reviews", limits)
+    def make(limits: Limits | None = None, feedback: FeedbackFile | None = None) -> TestClient:
+        app = create_app(predictor, "reviews", limits, feedback)
         return TestClient(app, raise_server_exceptions=False)
 
     return make
@@ -118,10 +193,17 @@ def client(make_client: Callable[..., TestClient]) -> Iterator[TestClient]:
 class Running:
     """A service that listens on loopback, run by a thread of this process."""
 
-    def __init__(self, predictor: Predictor, limits: Limits | None, port: int) -> None:
+    def __init__(
+        self,
+        predictor: Predictor,
+        limits: Limits | None,
+        port: int,
+        name: str,
+        feedback: FeedbackFile | None,
+    ) -> None:
         self.socket = listen("127.0.0.1", port)
         self.url = address(self.socket)
-        self.server = Server(create_app(predictor, "reviews", limits))
+        self.server = Server(create_app(predictor, name, limits, feedback))
         self.thread = Thread(target=self.server.run, args=([self.socket],), daemon=True)
 
     def start(self) -> None:
@@ -145,9 +227,13 @@ def make_running(predictor: Predictor) -> Iterator[Callable[..., Running]]:
     started: list[Running] = []
 
     def make(
-        limits: Limits | None = None, port: int = 0, other: Predictor | None = None
+        limits: Limits | None = None,
+        port: int = 0,
+        other: Predictor | None = None,
+        name: str = "reviews",
+        feedback: FeedbackFile | None = None,
     ) -> Running:
-        running = Running(other or predictor, limits, port)
+        running = Running(other or predictor, limits, port, name, feedback)
         running.start()
         started.append(running)
         return running
@@ -155,3 +241,34 @@ def make_running(predictor: Predictor) -> Iterator[Callable[..., Running]]:
     yield make
     for running in started:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def page_service(make_running: Callable[..., Running]) -> Running:
+    """A service that explains few words."""
+    return make_running(Limits(max_explained_words=30))
+
+
+@pytest.fixture
+def visit(
+    browser: Any, page_service: Running, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Any]]:
+    """Open a page; at the end there must be no error and no request to elsewhere."""
+    from page_cases import Visit
+
+    visits: list[Visit] = []
+
+    def make(path: str = "/", url: str | None = None, **context: Any) -> Visit:
+        page = browser.new_context(**context).new_page()
+        page.set_default_timeout(15_000)
+        visits.append(Visit(page, url or page_service.url))
+        return visits[-1].open(path)
+
+    yield make
+    for each in visits:
+        if folder := os.environ.get("ADASENT_SCREENSHOTS"):
+            path = Path(folder) / f"{request.node.name}.png"
+            each.page.screenshot(path=path, full_page=True)
+        each.page.context.close()
+        assert each.complaints == []
+        assert [url for url in each.requests if not url.startswith(each.url)] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
 from adasent.serve.app import create_app
 from adasent.serve.limits import Limits
+from adasent.serve.work import Explain
 
 JSON = {"Content-Type": "application/json"}
 
@@ -48,9 +49,19 @@ def test_explanations_are_those_of_the_library(client: TestClient, predictor: Pr
     assert status == 200
     expected = json.loads(json.dumps([found.to_dict() for found in explain(predictor, texts)]))
     for found, wanted in zip(answer["explanations"], expected, strict=True):
-        assert found.keys() == wanted.keys()
+        assert found.keys() == wanted.keys() | {"known"}
         assert found["tokens"] == wanted["tokens"]
         np.testing.assert_allclose(found["contributions"], wanted["contributions"], atol=1e-6)
+
+
+def test_words_that_the_model_does_not_know(client: TestClient) -> None:
+    status, answer = post(client, ["Good xyzzy film", "😀", "\x1f"], "/v1/explain")
+    assert status == 200
+    assert [found["known"] for found in answer["explanations"]] == [
+        [True, False, True],
+        [False],
+        [False],  # no word is read as an unknown one
+    ]
 
 
 def test_many_requests_at_once_get_their_own_answers(
@@ -63,6 +74,29 @@ def test_many_requests_at_once_get_their_own_answers(
         answers = list(pool.map(lambda text: post(client, [text])[1], texts))
     found = [answer["predictions"][0]["probabilities"] for answer in answers]
     np.testing.assert_allclose(found, predictor.predict_proba(texts), atol=1e-6)
+
+
+def test_predictions_do_not_wait_for_explanations(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Event
+
+    explaining, answered = Event(), Event()
+    run = Explain.run
+
+    def wait(self: Explain, prepared: Sequence[str]) -> list[str]:
+        explaining.set()
+        assert answered.wait(20)
+        return run(self, prepared)
+
+    monkeypatch.setattr(Explain, "run", wait)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(post, client, ["good"], "/v1/explain")
+        assert explaining.wait(20)
+        assert post(client, ["good"])[0] == 200
+        answered.set()
+        assert slow.result()[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/explain"])

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.serve.app import create_app
-from adasent.serve.limits import Gate, Limits, Refused, read_texts, texts_model
+from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
 
 SCOPE = {
     "type": "http",
@@ -26,7 +26,10 @@ SCOPE = {
 def read(receive: Callable[[], Any], limits: Limits) -> list[str]:
     async def whole() -> list[str]:
         with Gate(limits).admit() as admission:
-            return await read_texts(Request(SCOPE, receive), texts_model(5, 50), limits, admission)
+            schema = texts_model(5, 50)
+            found = await read_body(Request(SCOPE, receive), schema, limits, admission)
+            texts: list[str] = found.texts
+            return texts
 
     return asyncio.run(whole())
 

@@ -5,136 +5,41 @@ Set ``ADASENT_SCREENSHOTS`` to a folder to get a picture of every test's last st
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adasent.serve.limits import Limits
-
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
+import adasent
+import adasent.data
+from adasent.estimators.predictor import Predictor
+from adasent.serve.feedback import FeedbackFile
+from page_cases import (
+    MAX_WORDS,
+    NEUTRAL_WORDS,
+    SENTENCE,
+    Visit,
+    number,
+    playwright,
 )
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt install chromium")
-
-MAX_WORDS = 30
-EXAMPLE_WORDS = 14
-SENTENCE = "I am not happy"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # Chromium refuses to sandbox for root, as whom containers run.
-        args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def service(make_running: Callable[..., Any]) -> Any:
-    return make_running(Limits(max_explained_words=MAX_WORDS))
-
-
-class Visit:
-    """A page that is open, and what the browser complained of meanwhile."""
-
-    def __init__(self, page: Any, url: str) -> None:
-        self.page = page
-        self.url = url
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self._console(message))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def _console(self, message: Any) -> None:
-        # The browser itself notes each answer that is not a success; tests of errors want those.
-        if message.type in ("error", "warning") and "Failed to load" not in message.text:
-            self.complaints.append(message.text)
-
-    def open(self, path: str = "/") -> Visit:
-        self.page.goto(self.url + path)
-        return self
-
-    def type(self, text: str, card: int = 0) -> None:
-        """Replace the sentence of a card, of plain words, and wait until it is drawn."""
-        self.page.locator("textarea").nth(card).fill(text)
-        self.drawn(len(text.split()), card)
-
-    def drawn(self, n_words: int, card: int = 0) -> None:
-        units = self.card(card).locator(".unit[data-level]")
-        playwright.expect(units).to_have_count(n_words * (n_words + 1) // 2)
-
-    def card(self, which: int = 0) -> Any:
-        return self.page.locator(".card").nth(which)
-
-    def unit(self, level: int, index: int, card: int = 0) -> Any:
-        return self.card(card).locator(f".unit[data-level='{level}'][data-index='{index}']")
-
-    def wide(self) -> tuple[int, int]:
-        """Width of the document and of the window."""
-        width, window = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        return width, window
-
-
-@pytest.fixture
-def visit(
-    browser: Any, service: Any, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Visit]]:
-    """Open a page; at the end there must be no error and no request to elsewhere."""
-    visits: list[Visit] = []
-
-    def make(path: str = "/", url: str | None = None, **context: Any) -> Visit:
-        page = browser.new_context(**context).new_page()
-        page.set_default_timeout(15_000)
-        visits.append(Visit(page, url or service.url))
-        return visits[-1].open(path)
-
-    yield make
-    for each in visits:
-        if folder := os.environ.get("ADASENT_SCREENSHOTS"):
-            path = Path(folder) / f"{request.node.name}.png"
-            each.page.screenshot(path=path, full_page=True)
-        each.page.context.close()
-        assert each.complaints == []
-        assert [url for url in each.requests if not url.startswith(each.url)] == []
 
 
 def test_the_pyramid_redraws_while_typing(visit: Callable[..., Visit]) -> None:
     page = visit()
-    page.drawn(EXAMPLE_WORDS)
-    box = page.page.locator("textarea")
+    page.drawn(NEUTRAL_WORDS)
+    box = page.page.locator(".card textarea")
     box.fill("")
-    playwright.expect(page.page.locator(".message")).to_have_text("Type a sentence.")
+    playwright.expect(page.card().locator(".message")).to_have_text("Type a sentence.")
     box.press_sequentially("I am")
     page.drawn(2)
     box.press_sequentially(" not happy")
     page.drawn(4)
-    verdict = page.page.locator(".verdict").inner_text().split()
-    assert verdict[0] in {"negative", "positive", "neither"}
     assert page.page.locator(".levels button").count() == 4
     assert page.page.title() == "reviews – adasent"
-    assert page.page.locator("#legend li").all_inner_texts() == ["negative", "positive", "neither"]
-
-
-def test_time_from_the_answer_to_the_drawing(
-    visit: Callable[..., Visit], record_property: Callable[[str, object], None]
-) -> None:
-    page = visit("/#a=" + "+".join(["happy"] * 25))
-    page.drawn(25)
-    page.page.wait_for_function("performance.getEntriesByName('adasent:draw').length > 0")
-    milliseconds = page.page.evaluate("performance.getEntriesByName('adasent:draw')[0].duration")
-    record_property("first_drawing_ms", milliseconds)
-    print(f"first drawing of 25 words: {milliseconds:.0f} ms after the answer")
+    for legend in page.page.locator(".legend").all():
+        assert legend.locator("li").all_inner_texts() == ["negative", "positive", "neither"]
 
 
 def test_pointing_at_a_unit_tells_of_it(visit: Callable[..., Visit]) -> None:
@@ -143,36 +48,38 @@ def test_pointing_at_a_unit_tells_of_it(visit: Callable[..., Visit]) -> None:
     details = page.page.locator(".details .unit")
     page.unit(1, 2).hover()
     playwright.expect(details).to_contain_text("“not happy”")
-    for part in ("level 2, unit 3 of 3", "Says alone", "Gates", "left", "Effective span"):
+    parts = ("2 words, phrase 3 of 3", "Says by itself", "kept left: “not”", "kept right: “happy”")
+    for part in (*parts, "combined", "Which words it rests on"):
         playwright.expect(details).to_contain_text(part)
-    assert details.locator(".span li .name").all_inner_texts() == ["not", "happy"]
+    assert details.locator(".rests li .name").all_inner_texts() == ["not", "happy"]
     assert page.page.locator(".word.spanned").all_text_contents() == ["not", "happy"]
     page.unit(0, 3).hover()
     playwright.expect(details).to_contain_text("“happy”")
-    playwright.expect(details).not_to_contain_text("Gates")
+    playwright.expect(details).to_contain_text("word 4 of 4")
+    playwright.expect(details).not_to_contain_text("kept")
     page.page.locator("h1").hover()
-    playwright.expect(details).to_contain_text("Point at a unit")
+    playwright.expect(details).to_contain_text("Point at a box")
 
 
 def test_choosing_a_level_shows_its_vote(visit: Callable[..., Visit]) -> None:
     page = visit()
     page.type(SENTENCE)
-    button = page.page.get_by_role("button", name="Level 2, belief")
+    button = page.page.get_by_role("button", name="phrases of 2 words: count")
     vote = page.page.locator(".details .level")
     button.click()
-    playwright.expect(vote).to_contain_text("Level 2: phrases of 2 words")
-    playwright.expect(vote).to_contain_text("Its vote")
+    playwright.expect(vote).to_contain_text("Phrases of 2 words")
+    playwright.expect(vote).to_contain_text("Say by themselves")
     playwright.expect(button).to_have_attribute("aria-pressed", "true")
     assert page.page.locator(".pyramid .unit:not(.faded)").count() == 3
     button.click()
-    playwright.expect(vote).to_contain_text("Choose a level")
+    playwright.expect(vote).to_contain_text("Choose a row")
 
 
 def test_all_of_it_by_keyboard(visit: Callable[..., Visit]) -> None:
     page = visit()
     page.type(SENTENCE)
     keyboard = page.page.keyboard
-    page.page.locator("textarea").focus()
+    page.page.locator(".card textarea").focus()
     focused = (
         "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
     )
@@ -181,23 +88,23 @@ def test_all_of_it_by_keyboard(visit: Callable[..., Visit]) -> None:
         keyboard.press("Tab")
         stops.append(page.page.evaluate(focused))
     assert stops[:4] == ["I", "am", "not", "happy"]
-    assert [stop.split(",")[0] for stop in stops[4:8]] == [
-        "Level 4",
-        "Level 3",
-        "Level 2",
-        "Level 1",
+    assert [stop.split(":")[0] for stop in stops[4:8]] == [
+        "the whole text",
+        "phrases of 3 words",
+        "phrases of 2 words",
+        "single words",
     ]
-    assert stops[8].startswith("i. Level 1, unit 1 of 4. Alone it says ")
+    assert stops[8].startswith("i. Word 1 of 4. By itself it says ")
     keyboard.press("ArrowRight")
     keyboard.press("ArrowUp")
-    assert page.page.evaluate(focused).startswith("am not. Level 2, unit 2 of 3.")
+    assert page.page.evaluate(focused).startswith("am not. 2 words, phrase 2 of 3.")
     keyboard.press("End")
     keyboard.press("ArrowRight")  # there is none: stay
-    assert page.page.evaluate(focused).startswith("not happy. Level 2, unit 3 of 3.")
+    assert page.page.evaluate(focused).startswith("not happy. 2 words, phrase 3 of 3.")
     keyboard.press("Enter")
     playwright.expect(page.unit(1, 2)).to_have_attribute("aria-pressed", "true")
     keyboard.press("PageUp")
-    assert page.page.evaluate(focused).startswith("i am not happy. Level 4")
+    assert page.page.evaluate(focused).startswith("i am not happy. 4 words, phrase 1 of 1.")
     keyboard.press("Tab")  # out of the pyramid: what was kept is shown again
     playwright.expect(page.page.locator(".details .unit")).to_contain_text("“not happy”")
     keyboard.press("Shift+Tab")
@@ -218,9 +125,6 @@ def test_two_sentences_side_by_side(visit: Callable[..., Visit]) -> None:
     assert page.card(1).locator(".token.changed").all_inner_texts() == ["not"]
     assert page.card(1).locator("rect.changed").count() == 6  # of 10: all that hold "not"
 
-    def number(text: str) -> float:
-        return float(text.replace("−", "-"))
-
     changes = page.page.locator("#difference-levels .amount").all_inner_texts()
     total = page.page.locator("#difference-levels tfoot td").last.inner_text()
     assert sum(map(number, changes)) == pytest.approx(number(total), abs=0.21)
@@ -238,7 +142,7 @@ def test_editing_one_word_shows_the_difference(visit: Callable[..., Visit]) -> N
     word = page.page.get_by_label("Replace “HAPPY” by")
     playwright.expect(word).to_be_focused()
     word.fill("sad 😀")
-    second = page.page.locator("textarea").nth(1)
+    second = page.page.locator(".card textarea").nth(1)
     playwright.expect(second).to_have_value("😀 I am not sad 😀 today")
     page.drawn(7, card=1)
     playwright.expect(page.page.locator("#difference")).to_be_visible()
@@ -251,43 +155,85 @@ def test_editing_one_word_shows_the_difference(visit: Callable[..., Visit]) -> N
 
 def test_an_address_brings_the_sentences_back(visit: Callable[..., Visit]) -> None:
     page = visit()
-    page.page.locator("textarea").fill("good & <bad>")
+    page.page.locator(".card textarea").fill("good & <bad>")
     page.drawn(5)
     page.page.get_by_role("button", name="Compare with").click()
-    page.page.locator("textarea").nth(1).fill("a + b")
-    page.page.wait_for_function("location.hash.includes('b=a+%2B+b')")
+    page.page.locator(".card textarea").nth(1).fill("a + b")
+    playwright.expect(page.page).to_have_url(re.compile(re.escape("b=a+%2B+b")))
     page.page.reload()
-    values = [page.page.locator("textarea").nth(i).input_value() for i in (0, 1)]
+    values = [page.page.locator(".card textarea").nth(i).input_value() for i in (0, 1)]
     assert values == ["good & <bad>", "a + b"]
 
 
 def test_markup_in_a_sentence_stays_text(visit: Callable[..., Visit]) -> None:
     page = visit()
     text = "<img src=x onerror=alert(1)> <script>document.title='x'</script>"
-    page.page.locator("textarea").fill(text)
+    page.page.locator(".card textarea").fill(text)
     playwright.expect(page.page.locator(".words")).to_have_text(text)
     assert page.page.locator(".card img, .card script").count() == 0
     assert page.page.title() == "reviews – adasent"
 
 
-def test_a_sentence_that_is_too_long(visit: Callable[..., Visit]) -> None:
+def test_a_text_that_is_too_long_to_explain_is_answered(
+    visit: Callable[..., Visit], predictor: Predictor
+) -> None:
     page = visit()
     page.type(SENTENCE)
-    message = page.page.get_by_role("alert")
-    page.page.locator("textarea").fill("good " * (MAX_WORDS + 1))
-    playwright.expect(message).to_contain_text(
-        f"Not drawn: expected at most {MAX_WORDS} words to explain, got {MAX_WORDS + 1}"
+    card = page.card()
+    text = "good " * (MAX_WORDS + 1)
+    page.page.locator(".card textarea").fill(text)
+    playwright.expect(card.locator(".message")).to_have_text(
+        f"The answer alone: this text has {MAX_WORDS + 1} words, and reasons are given for up to "
+        f"{MAX_WORDS}."
+    )
+    (label,) = predictor.predict([text])
+    playwright.expect(card.locator(".verdict")).to_contain_text(label)
+    assert card.locator(".classes li").count() == 3
+    for part in (".words", ".reasons", ".pyramid", ".legend >> nth=0", ".starts"):
+        playwright.expect(card.locator(part)).to_be_hidden()
+    page.page.locator(".card textarea").fill("good " * 60)  # the model itself reads 40 words
+    playwright.expect(card.locator(".verdict")).to_contain_text(
+        "Only the first 40 of 60 words were read."
+    )
+    page.type("good")
+    playwright.expect(card.locator(".message")).to_be_hidden()
+    for part in (".words", ".reasons", ".pyramid", ".legend >> nth=0", ".starts"):
+        playwright.expect(card.locator(part)).to_be_visible()
+
+
+def test_a_text_that_the_service_does_not_take(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.type(SENTENCE)
+    page.page.locator(".card textarea").fill("good " * 4001)
+    playwright.expect(page.page.get_by_role("alert")).to_have_text(
+        "Not done: this text has 20,005 characters; the service takes up to 20,000."
     )
     playwright.expect(page.card()).to_have_class("card stale")
     page.type("good")
-    playwright.expect(message).to_be_hidden()
+    playwright.expect(page.page.get_by_role("alert")).to_be_hidden()
     playwright.expect(page.card()).to_have_class("card")
+
+
+def test_words_that_the_model_does_not_know(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    note = page.card().locator(".unknown")
+    page.type("good film")
+    playwright.expect(note).to_be_hidden()
+    page.type("good xyzzy film")
+    playwright.expect(note).to_have_text("Underlined: a word that the model does not know.")
+    assert page.card().locator(".words .new").all_inner_texts() == ["xyzzy"]
+    page.type("good xyzzy blorp")
+    playwright.expect(note).to_have_text("Underlined: 2 words that the model does not know.")
+    page.type("xyzzy blorp")
+    playwright.expect(note).to_contain_text("The model knows none of these words")
+    page.page.locator(".card textarea").first.fill("\x1f")  # no word at all
+    playwright.expect(note).to_contain_text("The model found no word here")
 
 
 def test_a_failure_is_of_its_own_sentence(visit: Callable[..., Visit]) -> None:
     page = visit("/#a=I+am+happy&b=I+am+not+happy")
     playwright.expect(page.page.locator("#difference")).to_be_visible()
-    page.page.locator("textarea").nth(1).fill("good " * (MAX_WORDS + 1))
+    page.page.locator(".card textarea").nth(1).fill("good " * 4001)
     playwright.expect(page.card(1)).to_have_class("card stale")
     playwright.expect(page.card(0)).to_have_class("card")
     playwright.expect(page.page.locator("#difference")).to_be_hidden()
@@ -295,12 +241,12 @@ def test_a_failure_is_of_its_own_sentence(visit: Callable[..., Visit]) -> None:
     playwright.expect(page.page.locator("#difference")).to_be_visible()
 
 
-def test_a_busy_service_is_asked_again(visit: Callable[..., Visit], service: Any) -> None:
+def test_a_busy_service_is_asked_again(visit: Callable[..., Visit], page_service: Any) -> None:
     page = visit()
     page.type(SENTENCE)
-    gate = service.server._service.gate
+    gate = page_service.server._service.gate
     gate.n_requests += gate.limits.max_pending
-    page.page.locator("textarea").fill("good film")
+    page.page.locator(".card textarea").fill("good film")
     playwright.expect(page.page.get_by_role("alert")).to_contain_text("the service is busy")
     gate.n_requests -= gate.limits.max_pending
     page.drawn(2)
@@ -315,7 +261,7 @@ def test_a_service_that_went_away_and_came_back(
     page = visit(url=first.url)
     page.type(SENTENCE)
     first.stop()
-    page.page.locator("textarea").fill("good film")
+    page.page.locator(".card textarea").fill("good film")
     playwright.expect(page.page.get_by_role("alert")).to_contain_text(
         "The service does not answer. Is adasent serve still running?"
     )
@@ -324,79 +270,161 @@ def test_a_service_that_went_away_and_came_back(
     playwright.expect(page.page.get_by_role("alert")).to_be_hidden()
 
 
-def test_on_a_phone(visit: Callable[..., Visit]) -> None:
-    size = {"width": 360, "height": 740}
-    page = visit(viewport=size, has_touch=True, is_mobile=True)
-    page.type(" ".join(["happy"] * 20))
-    assert page.wide() == (360, 360)
-    drawing = page.page.locator(".pyramid").bounding_box()
-    assert drawing["x"] + drawing["width"] <= 360
-    page.unit(3, 2).tap()
-    playwright.expect(page.page.locator(".details .unit")).to_contain_text("level 4, unit 3 of 17")
-    page.page.get_by_role("button", name="Compare with").tap()
-    page.type("happy", card=1)
-    assert page.wide() == (360, 360)
-    boxes = [page.card(i).bounding_box() for i in (0, 1)]
-    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+# -- help, examples, links, feedback ---------------------------------------------------------------
 
 
-def test_a_long_sentence_scrolls_inside_its_card(visit: Callable[..., Visit]) -> None:
-    page = visit(viewport={"width": 320, "height": 640})
-    page.type(" ".join(["happy"] * MAX_WORDS))
-    assert page.wide() == (320, 320)
+def test_help_is_open_on_the_first_visit(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.drawn(NEUTRAL_WORDS)
+    assistance = page.page.locator("#help")
+    playwright.expect(assistance).to_have_attribute("open", "")
+    found = page.explanation("good")
+    base = max(zip(found["base"], found["classes"], strict=True))
+    playwright.expect(page.page.locator("#start-from")).to_have_text(
+        f"of no words at all this model says {base[1]} ({100 * base[0]:.0f} %)."
+    )
+    page.page.reload()
+    page.drawn(NEUTRAL_WORDS)
+    playwright.expect(assistance).not_to_have_attribute("open", "")
+    assistance.locator("summary").first.click()
+    playwright.expect(page.page.locator("#start-from")).to_be_visible()
 
 
-def test_a_long_text_of_a_model_with_a_height(
-    visit: Callable[..., Visit], make_running: Callable[..., Any], flat_predictor: Any
+def test_what_the_model_says_of_next_to_nothing(
+    visit: Callable[..., Visit], predictor: Predictor
 ) -> None:
-    n_words, height = 250, 4
-    page = visit(url=make_running(other=flat_predictor).url)
-    page.page.locator("textarea").fill("good film and bad plot " * (n_words // 5))
-    units = page.card().locator(".unit[data-level]")
-    playwright.expect(units).to_have_count(n_words * height - 6)
-    assert page.wide()[0] == page.wide()[1]  # it scrolls inside its card
-    levels, drawing = page.page.locator(".levels"), page.page.locator(".pyramid")
-    assert levels.locator("button").count() == height
-    # Each level stands beside its row: the top of both is the top level.
-    tops = [levels.locator("button").nth(0), page.unit(height - 1, 0)]
-    places = [one.bounding_box()["y"] for one in tops]
-    assert abs(places[0] - places[1]) < 6
-    assert drawing.bounding_box()["height"] < 250
-    page.page.get_by_role("button", name="Level 4, belief").click()
-    playwright.expect(page.page.locator(".details .level")).to_contain_text("phrases of 4 words")
-    page.unit(0, 249).click()
-    page.page.keyboard.press("PageUp")
-    focused = "document.activeElement.getAttribute('aria-label')"
-    label = page.page.evaluate(focused)
-    assert label.startswith("film and bad plot. Level 4, unit 247 of 247.")
-    page.page.keyboard.press("ArrowUp")  # there is none: stay
-    assert page.page.evaluate(focused) == label
-    page.type("I am not")
-    playwright.expect(page.page.locator(".details .level")).to_contain_text("Choose a level")
-    page.page.get_by_role("button", name="Level 3, belief").click()
-    playwright.expect(page.page.locator(".details .level")).to_contain_text("the whole sentence")
+    page = visit()
+    page.type(SENTENCE)
+    page.page.locator("#more-help summary").click()
+    table = page.page.locator("#prior")
+    found = page.explanation(SENTENCE)
+    strongest = found["tokens"][max(range(4), key=lambda j: max(found["words"][j]))]
+    playwright.expect(table.locator("thead th")).to_have_text(
+        ["class", "no words", "a word it does not know", f"“{strongest}” alone"]
+    )
+    said = [found["base"], *predictor.predict_proba(["xyzzy", strongest]).tolist()]
+    rows = table.locator("tbody tr").all()
+    assert len(rows) == 3
+    for c, row in enumerate(rows):
+        assert row.locator("th").inner_text() == predictor.classes_[c]
+        shares = [number(cell) for cell in row.locator("td").all_inner_texts()]
+        assert shares == pytest.approx([100 * shares[c] for shares in said], abs=0.51)
 
 
-def test_dark_and_without_motion(visit: Callable[..., Visit]) -> None:
-    style = "getComputedStyle(document.documentElement).backgroundColor"
-    motion = "getComputedStyle(document.querySelector('.pyramid .unit')).transitionDuration"
-    light, dark = visit(), visit(color_scheme="dark", reduced_motion="reduce")
-    for page in (light, dark):
-        page.type(SENTENCE)
-    assert light.page.evaluate(style) == "rgb(251, 251, 249)"
-    assert dark.page.evaluate(style) == "rgb(20, 23, 27)"
-    assert light.page.evaluate(motion) != "0s"
-    assert dark.page.evaluate(motion) == "0s"
+def test_a_browser_that_remembers_nothing(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no'); }})"
+    )
+    page.page.reload()
+    page.drawn(NEUTRAL_WORDS)
+    page.page.locator("#help summary").first.click()
+    playwright.expect(page.page.locator("#help")).not_to_have_attribute("open", "")
+    page.type(SENTENCE)
 
 
-def test_the_page_of_the_api(visit: Callable[..., Visit]) -> None:
-    page = visit("/docs").page
-    playwright.expect(page.locator("h2").nth(1)).to_have_text("POST /v1/explain")
-    page.get_by_role("button", name="Try /v1/predict").click()
-    answer = page.locator(".operation").first.locator("pre").last
-    playwright.expect(answer).to_contain_text('"label"')
-    page.get_by_label("Body for /v1/predict").fill("{")
-    page.get_by_role("button", name="Try /v1/predict").click()
-    playwright.expect(answer).to_contain_text("the body is not JSON")
-    page.get_by_role("button", name="Try /metrics").click()
-    playwright.expect(page.locator(".operation").last).to_contain_text("adasent_requests_total")
+def test_examples_of_the_model(
+    visit: Callable[..., Visit], make_running: Callable[..., Any], binary_predictor: Predictor
+) -> None:
+    page = visit(url=make_running(other=binary_predictor).url)
+    texts = ["the plot was bad and bad", "I am happy: a good film!"]
+    playwright.expect(page.page.locator(".card textarea").first).to_have_value(texts[0])
+    page.drawn(6)
+    examples = page.page.locator(".examples button")
+    assert examples.all_inner_texts() == texts
+    examples.nth(1).click()
+    page.drawn(8)
+    playwright.expect(page.page.locator(".card textarea").first).to_have_value(texts[1])
+
+
+def test_a_model_without_examples(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.drawn(NEUTRAL_WORDS)
+    playwright.expect(page.page.locator(".examples").first).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "good & <bad> 50% #1 + \"two\" 'three' ?a=b\nbad 😀 👩‍👧 שלום\\",
+        "good bad not film " * 500,
+    ],
+    ids=["odd", "2,000 words"],
+)
+def test_a_link_to_a_sentence(visit: Callable[..., Visit], text: str) -> None:
+    page = visit(permissions=["clipboard-read", "clipboard-write"])
+    page.drawn(NEUTRAL_WORDS)
+    page.page.locator(".card textarea").first.fill(text)
+    page.page.get_by_role("button", name="Copy link").click()  # at once, while it is typed
+    playwright.expect(page.page.locator("#copied")).to_have_text("Copied.")
+    link = page.page.evaluate("navigator.clipboard.readText()")
+    answers = []
+    tab = Visit(page.page.context.new_page(), page.url)
+    tab.page.goto(link)
+    for one in (page, tab):
+        playwright.expect(one.page.locator(".card textarea").first).to_have_value(text)
+        words = one.card().locator(".words" if len(text) < 100 else ".message")
+        playwright.expect(words).to_contain_text(text if len(text) < 100 else "2,000 words")
+        answers.append(one.card().locator(".verdict").inner_text())
+    assert answers[0] == answers[1]
+    assert tab.complaints == []
+
+
+def test_a_link_into_a_page_that_is_open(visit: Callable[..., Visit]) -> None:
+    page = visit("/#a=bad")
+    page.drawn(1)
+    page.page.evaluate("location.hash = 'a=I+am&b=I+am+not'")
+    playwright.expect(page.page.locator(".card textarea").first).to_have_value("I am")
+    page.drawn(3, card=1)
+    page.page.evaluate("location.hash = 'a=happy'")
+    page.drawn(1)
+    playwright.expect(page.page.locator(".card")).to_have_count(1)
+
+
+def test_a_link_where_the_clipboard_is_refused(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.type(SENTENCE)
+    page.page.get_by_role("button", name="Copy link").click()
+    link = page.page.get_by_label("Link to this sentence")
+    playwright.expect(link).to_be_focused()
+    playwright.expect(link).to_have_value(f"{page.url}/#a=I+am+not+happy")
+    page.type("good film")
+    playwright.expect(link).to_be_hidden()
+
+
+def test_a_wrong_label_is_put_right(
+    visit: Callable[..., Visit],
+    make_running: Callable[..., Any],
+    predictor: Predictor,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "wrong.csv"
+    service = make_running(feedback=FeedbackFile(path))
+    page = visit(url=service.url)
+    page.type(SENTENCE)
+    form = page.card().locator(".feedback")
+    select, send = form.locator("select"), form.get_by_role("button", name="Send")
+    (predicted,) = predictor.predict([SENTENCE])
+    others = [label for label in predictor.classes_.tolist() if label != predicted]
+    assert select.locator("option").all_inner_texts() == ["…", *others]
+    playwright.expect(send).to_be_disabled()
+    select.select_option(others[1])
+    gate = service.server._service.gate
+    gate.n_requests += gate.limits.max_pending
+    send.click()
+    playwright.expect(form.get_by_role("status")).to_contain_text("the service is busy")
+    gate.n_requests -= gate.limits.max_pending
+    send.click()
+    playwright.expect(form.get_by_role("status")).to_contain_text(f"training: {others[1]}.")
+    playwright.expect(send).to_be_disabled()
+    page.type("good film")
+    playwright.expect(form.get_by_role("status")).to_be_empty()
+    corpus = adasent.data.load(path)
+    assert (corpus.texts, corpus.labels) == ([SENTENCE], [others[1]])
+
+
+def test_without_a_file_nobody_is_asked(visit: Callable[..., Visit]) -> None:
+    page = visit()
+    page.type(SENTENCE)
+    playwright.expect(page.card().locator(".feedback")).to_be_hidden()

@@ -9,16 +9,19 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
+from adasent.serve.feedback import FeedbackFile
 from adasent.serve.limits import Limits
 
-POSTS = [("/v1/predict", "POST"), ("/v1/explain", "POST")]
+POSTS = [("/v1/predict", "POST"), ("/v1/explain", "POST"), ("/v1/feedback", "POST")]
 GETS = [("/v1/model", "GET"), ("/healthz", "GET"), ("/metrics", "GET")]
 
 
 @pytest.fixture(scope="session")
-def description(make_running: Callable[..., Any]) -> Any:
+def description(make_running: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a service says of itself; its limits are low, so that they are met."""
-    url = make_running(Limits(max_texts=4, max_explained=3, max_chars=100)).url
+    feedback = FeedbackFile(tmp_path_factory.mktemp("feedback") / "wrong.csv")
+    limits = Limits(max_texts=4, max_explained=3, max_chars=100)
+    url = make_running(limits, feedback=feedback).url
     return schemathesis.openapi.from_url(f"{url}/openapi.json")
 
 

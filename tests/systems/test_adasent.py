@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import product
 from typing import Any
 
@@ -9,10 +10,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
+
 from adasent.nn import Noise
+from adasent.pyramid import dispatch
+from adasent.pyramid.dispatch import Choice
 from adasent.saving.adasent import tensor_shapes
 from adasent.systems.adasent import AdaSent
 from adasent.systems.config import AdaSentConfig
+from triton_interpreter import repair_interpreter
 
 LENGTHS = [4, 1, 6, 2]
 
@@ -96,6 +103,31 @@ def test_neighbours_padding_and_order_change_nothing(pooling: str) -> None:
     for row, length, found in zip(ids, LENGTHS, together, strict=True):
         alone = model(row[None, :length], torch.tensor([length]))
         torch.testing.assert_close(alone.log_probs[0], found)
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pyramid as it is on CUDA, in Triton's interpreter."""
+    pytest.importorskip("triton")
+    if torch.cuda.is_available():
+        pytest.skip("kernels are compiled here, and tested on CUDA itself")
+    repair_interpreter()
+    monkeypatch.setattr(dispatch, "choose", lambda words, weights: Choice("cuda", ""))
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("lengths", [[1, 2, 4, 6], LENGTHS], ids=["ascending", "mixed"])
+@pytest.mark.parametrize("settings", [{}, {"pooling": "max", "max_height": 3, "gate_groups": 5}])
+def test_kernels_that_know_the_lengths_change_nothing(
+    lengths: list[int], settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, batch = make_model(**settings), make_batch(lengths)
+    with torch.no_grad():
+        found = model(*batch)
+        monkeypatch.undo()
+        expected = model(*batch)
+    for name in ("log_probs", "log_beliefs"):
+        torch.testing.assert_close(getattr(found, name), getattr(expected, name))
 
 
 def test_output_is_a_mixture_over_the_levels_a_sentence_has() -> None:

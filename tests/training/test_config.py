@@ -26,6 +26,7 @@ def test_json_round_trip() -> None:
         ("dropout", "half"),
         ("epochs", 0),
         ("epochs", 1.5),
+        ("epoch_size", 0),
         ("batch_size", 0),
         ("patience", 0),
     ],

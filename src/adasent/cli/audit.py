@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, say, table
-from adasent.cli.options import Data, Encoding, Json, LabelColumn, Text, TokenizerName
+from adasent.cli.groups import spread
+from adasent.cli.options import Data, Json, TokenizerName
+from adasent.cli.reading import Reading
 
 if TYPE_CHECKING:
     from adasent.data.audit import Audit
@@ -30,27 +32,28 @@ _REPEATS = {
 }
 
 
+@spread
 def audit(
     data: Data,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
-    tokenizer: TokenizerName = "kim",
+    reading: Reading,
+    tokenizer: TokenizerName = "words",
     folds: Annotated[int, typer.Option(help="How many folds to measure leakage on.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the folds.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find repeats, contradictory labels, leakage between folds, and odd texts.
 
+    Rows without a text or a label are counted and left out.
+
     \b
     Examples:
       adasent data audit MPQA
       adasent data audit reviews.csv --text review --label stars --json
     """
-    from adasent.data import load
     from adasent.data.audit import audit as look_at
 
-    corpus = load(data, text=text, label=label, encoding=encoding)
+    # Rows that lack something are among what it is to find, so they never stop it.
+    corpus = reading.load(data, notes=False, skip_missing=True)
     found = look_at(corpus, tokenizer=tokenizer, n_folds=folds, seed=seed)
     if as_json:
         say(json.dumps(found.to_dict(), indent=1))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+import re
+from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import category
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
 # Wide enough that no row of our tables is wrapped where nobody looks at a screen.
 _PIPE_WIDTH = 200
+# What lines of ours hold beside text; kept apart by the group.
+_BREAKS = re.compile("([\n\t])")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -25,19 +29,44 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str = "") -> None:
-    """Print a line of results; long lines are left to the terminal to wrap."""
-    print(text)
+    """Print results; long lines are left to the terminal to wrap, and nothing in them steers it."""
+    print("".join(part if part in "\n\t" else printable(part) for part in _BREAKS.split(text)))
+
+
+def printable(text: str) -> str:
+    """A text that cannot steer a terminal: control characters, and halves of others, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or _is_harmless(c) else _escape(c) for c in text)
+
+
+def _is_harmless(character: str) -> bool:
+    """Other spaces than the usual one, and what joins parts of emoji and of some scripts."""
+    return category(character) == "Zs" or character in "\u200c\u200d"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def table(*columns: str) -> Table:
-    """A table without frames; a column whose title starts with ``>`` is aligned to the right."""
+    """A table without frames; a column whose title starts with ``>`` is aligned to the right.
+
+    What stands in its cells as a string cannot steer the terminal.
+    """
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    class Plain(Table):
+        def add_row(self, *cells: Any, **how: Any) -> None:
+            super().add_row(
+                *(printable(one) if isinstance(one, str) else one for one in cells), **how
+            )
+
+    made = Plain(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         side: Literal["left", "right"] = "right" if column.startswith(">") else "left"
-        made.add_column(column.removeprefix(">"), justify=side, overflow="fold")
+        made.add_column(printable(column.removeprefix(">")), justify=side, overflow="fold")
     return made
 
 

@@ -11,11 +11,12 @@ import typer
 
 from adasent.cli import audit
 from adasent.cli.console import console, say, table
+from adasent.cli.root import Commands
 
 if TYPE_CHECKING:
     from adasent.data import Corpus, Entry, Label
 
-app = typer.Typer(
+app = Commands(
     no_args_is_help=True, help="Data sets: list, get, compare with the paper, look for traps."
 )
 app.command("audit")(audit.audit)
@@ -49,7 +50,9 @@ def list_sets() -> None:
 
 
 @app.command("get")
-def get(names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
+def get(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of adasent data list.")],
+) -> None:
     """Fetch sets, verify them, and print where their files lie.
 
     \b
@@ -69,7 +72,11 @@ def get(names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
 
 
 @app.command("stats")
-def stats(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...")] = None) -> None:
+def stats(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Registered names, or files.")
+    ] = None,
+) -> None:
     """Count texts, classes and words, beside the paper's Table 1.
 
     Without a name: the five sets of the paper. A file of yours works too.
@@ -87,7 +94,8 @@ def stats(names: Annotated[list[str] | None, typer.Argument(metavar="NAME...")] 
     remarks = []
     has_paper = False
     for name in names or BENCHMARKS:
-        corpus, entry = load(name), find(name)
+        # Rows that lack something are counted in the notes.
+        corpus, entry = load(name, skip_missing=True), find(name)
         paper = entry.paper if entry is not None else None
         if paper is not None:
             has_paper = True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from adasent.cli.console import console
 from adasent.errors import AdaSentWarning, ConfigError
 from adasent.estimators.registry import describe, load, load_estimator, saved_system
 
@@ -21,6 +23,7 @@ class Labeller(Protocol):
 
     classes_: np.ndarray
     training_: dict[str, Any]
+    thresholds_: np.ndarray | None
 
     def predict(self, texts: Any, /) -> np.ndarray:
         """A label for each text."""
@@ -57,11 +60,37 @@ def open_adasent(folder: Path, command: str) -> Predictor:
     return model
 
 
+def read_levels(values: Sequence[str], model: Labeller) -> dict[Any, float]:
+    """Thresholds by label, of ``--threshold 0.4`` for all and ``--threshold joy=0.6`` for one."""
+    found: dict[Any, float] = {}
+    if values and model.thresholds_ is None:
+        raise ConfigError("--threshold: the model gives a text one label, the most probable")
+    names = {str(label): label for label in model.classes_.tolist()}
+    for value in values:
+        name, _, level = value.rpartition("=")
+        if name and name not in names:
+            known = ", ".join(list(names)[:10])
+            raise ConfigError(f"--threshold {value}: expected one of the labels {known}")
+        try:
+            found |= dict.fromkeys([names[name]] if name else names.values(), float(level))
+        except ValueError:
+            raise ConfigError(f"--threshold: expected 0.4 or LABEL=0.4, got {value!r}") from None
+    return found
+
+
+def say_starter() -> None:
+    """That no model was named, and which one is asked; not among the results."""
+    console(stderr=True).print(
+        "no model named: asked is the starter model, film reviews in English (adasent try)",
+        soft_wrap=True,
+    )
+
+
 class Counting:
     """A tokenizer that counts odd texts over a whole stream, for one warning at its end."""
 
     def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer = self.same_tokens_as = tokenizer
         self.max_words = max_words
         self.n_texts = self.n_empty = self.n_long = 0
 

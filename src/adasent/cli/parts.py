@@ -12,6 +12,7 @@ from adasent.errors import AdaSentWarning, DataError
 
 if TYPE_CHECKING:
     from adasent.cli.models import Labeller
+    from adasent.cli.reading import Reading
     from adasent.data import Corpus
 
 
@@ -24,25 +25,23 @@ SplitOption = Annotated[
 
 
 def read_part(
+    reading: Reading,
     data: str,
-    text: str | None,
-    label: str | None,
-    encoding: str,
     split: Split | None = None,
     default: Split = Split.test,
+    **how: Any,
 ) -> tuple[Corpus, str]:
-    """The texts of a part, and which part that is.
+    """The texts of a part, and which part that is; ``how`` is as for ``Reading.load``.
 
     Without a split, it is the default part of a set that has an official split, else all.
     """
-    from adasent.data import load
     from adasent.data.registry import find
 
     if split is None:
         entry = find(data)
         split = default if entry is not None and entry.split == "official" else Split.all
     wanted = None if split is Split.all else split.value
-    return load(data, text=text, label=label, split=wanted, encoding=encoding), split.value
+    return reading.load(data, split=wanted, **how), split.value
 
 
 def check_texts(model: Labeller, corpus: Corpus, part: str) -> None:
@@ -51,9 +50,17 @@ def check_texts(model: Labeller, corpus: Corpus, part: str) -> None:
     Warn where some are, and of texts that the model was trained on.
     """
     known = model.classes_.tolist()
-    unknown = [label for label in corpus.labels if label not in known]
+    if corpus.multilabel != (model.thresholds_ is not None):
+        kinds = ("one label", "lists of labels")
+        raise DataError(
+            f"the model gives a text {kinds[model.thresholds_ is not None]}, and {corpus.name} has "
+            f"{kinds[corpus.multilabel]} a text; see --label-separator"
+        )
+    of_texts = corpus.labels if corpus.multilabel else [(label,) for label in corpus.labels]
+    strange = [[one for one in labels if one not in known] for labels in of_texts]
+    unknown = [one for labels in strange for one in labels[:1]]  # one of each such text
     names = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
-    if unknown and len(unknown) == len(corpus):
+    if unknown and not set(known) & {one for labels in of_texts for one in labels}:
         raise DataError(
             f"{corpus.name}: no label is one of the model's ({', '.join(map(repr, known[:10]))}), "
             f"but such as {names}; check the label column"

@@ -1,101 +1,298 @@
-"""``adasent predict``: labels a stream of texts, a line for each, in constant memory."""
+"""``adasent predict``: labels a stream of texts, a row for each, in constant memory."""
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adasent.cli.models import count_texts, open_model
-from adasent.cli.options import Device, Encoding, Model, Text
-from adasent.errors import AdaSentWarning
+from adasent.cli.groups import spread
+from adasent.cli.models import Labeller, count_texts, open_model, read_levels
+from adasent.cli.options import Device, Model, Quiet, new_file
+from adasent.cli.outputs import (
+    Answer,
+    Format,
+    Layout,
+    Writer,
+    choose_format,
+    lay_out,
+    open_target,
+    open_writer,
+)
+from adasent.cli.reading import PANEL, TextReading, say_table
+from adasent.cli.to_label import Unsure
+from adasent.errors import AdaSentWarning, ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from adasent.data.tables import Row, Table
 
 _CHUNK = 1024
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-Format = StrEnum("Format", ["jsonl", "tsv"])
 
 
+@spread
 def predict(
     model: Model,
-    file: Annotated[
-        str | None,
+    reading: TextReading,
+    inputs: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[FILE|-]",
-            help="Texts: CSV, TSV, JSON lines, Parquet, or plain lines; - reads plain lines from "
-            "standard input.",
+            metavar="TEXT|FILE|-",
+            help="Texts, or files: CSV, TSV, Excel, JSON lines, Parquet, or plain lines; - reads "
+            "plain lines from standard input, as without any.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write there, whole or not at all: .csv, .jsonl, .parquet or .tsv.",
+        ),
+    ] = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            help="jsonl: an object a line, the default on a screen; csv; parquet; tsv: labels "
+            "alone, one a line."
         ),
     ] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
-    format: Annotated[
-        Format, typer.Option(help="jsonl: an object a line; tsv: the label, then probabilities.")
-    ] = Format.jsonl,
-    text: Text = None,
-    encoding: Encoding = "utf-8",
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P|LABEL=P",
+            help="Where a text may have several labels: from which probability on it has one, in "
+            "place of the model's own; repeatable.",
+        ),
+    ] = None,
+    label_separator: Annotated[
+        str, typer.Option(metavar="CHAR", help="Between several labels of a text, in csv and tsv.")
+    ] = "|",
+    id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column that names the rows: keep it alone of the input.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0.0,
+            max=1.0,
+            help="Give no label (null, or an empty one) to texts whose label is less probable.",
+        ),
+    ] = None,
+    review: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write texts that got no label there, as CSV to label."),
+    ] = None,
     device: Device = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Label texts, one output line for each, in order.
+    """Label texts: a row for each, in order, with the columns that they came with.
 
-    The folder says which system the model is of; AdaSent's needs numpy alone.
-    A jsonl line carries the input line ("row") that the text started on.
-    With --proba, tsv starts with a line of column names.
+    To these are added row, counted from 0 as pandas counts the rows of the same
+    file, predicted, and confidence, the probability of that label. A row without
+    a text gets no label, and is counted. Where a text may have several labels,
+    predicted is a list, and confidence is that of the least sure one.
 
     \b
     Examples:
-      adasent predict model reviews.csv --text review --proba > labels.jsonl
+      adasent predict model "what a lovely film" "not my cup of tea"
+      adasent predict model reviews.csv --text review --out labelled.csv
       cat lines.txt | adasent predict model --format tsv
+      adasent predict model reviews.csv --min-confidence 0.8 --review unsure.csv
     """
-    from adasent.data import stream_texts
+    from adasent.cli.inputs import sort_inputs
 
-    if file is None and sys.stdin.isatty():
-        raise typer.BadParameter("no FILE given, and standard input is a terminal.")
-    labeller = open_model(model, device)
-    counting = count_texts(labeller)
-    classes = labeller.classes_.tolist()
-    rows = iter(stream_texts(file or "-", text=text, encoding=encoding))
-    if format is Format.tsv and proba:
-        _write("\t".join(["label", *map(_cell, classes)]) + "\n")
-    while chunk := list(islice(rows, _CHUNK)):
-        numbers, texts = zip(*chunk, strict=True)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)  # told at the end
-            probabilities = labeller.predict_proba(list(texts))
-        best = [classes[i] for i in probabilities.argmax(axis=1)]
-        shares = probabilities.round(6).tolist() if proba else [None] * len(best)
-        line = _json_line if format is Format.jsonl else _tsv_line
-        found = zip(numbers, best, shares, strict=True)
-        _write("".join(line(*one, classes) for one in found))
-    counting.warn()
+    sources = sort_inputs(inputs or [], reading)
+    kind = choose_format(out, format)
+    if out is not None and out.exists() and not out.is_file() and not out.is_dir():
+        force = True  # a device or pipe is there to be written to
+    if out is not None:
+        new_file(out, force)
+    if out is not None and review is not None and out.resolve() == review.resolve():
+        raise ConfigError(f"--review {review}: --out is written there; give it a file of its own")
+    unsure = Unsure(min_confidence, review, force)
+    job = _Job(model, device, threshold or [], label_separator, unsure, proba=proba)
+    with open_target(out) as stream, unsure:
+        job.run(sources, reading, id, partial(open_writer, kind, stream), quiet=quiet)
+    job.warn()
 
 
-def _json_line(row: int, label: Any, shares: list[float] | None, classes: list[Any]) -> str:
-    value: dict[str, Any] = {"row": row, "label": label}
-    if shares is not None:
-        value["probabilities"] = dict(zip(map(_key, classes), shares, strict=True))
-    return json.dumps(value) + "\n"
+def _named(one: Path | str, sources: Sequence[Path | str]) -> str | None:
+    """The name of a file where there are several."""
+    return str(one) if len(sources) > 1 and isinstance(one, Path) else None
 
 
-def _tsv_line(row: int, label: Any, shares: list[float] | None, classes: list[Any]) -> str:
-    return "\t".join([_cell(label), *(f"{share:.6f}" for share in shares or ())]) + "\n"
+def _columns(
+    table: Table, text: str | None, id: str | None, *, quiet: bool
+) -> tuple[list[int], int]:
+    """Positions of the columns that are kept, and of the texts."""
+    from adasent.data.columns import choose_columns
+
+    if table.plain:
+        if id is not None:
+            raise ConfigError("--id: plain lines have no columns; leave it out")
+        return [0], 0
+    if not table.columns:  # an empty file
+        return [], 0
+    chosen = choose_columns(table.path, table.columns, {"text": text, "id": id})
+    if not quiet:
+        given = [role for role, name in {"text": text, "id": id}.items() if name is not None]
+        say_table(table, chosen, given)
+    kept = [table.columns.index(chosen["id"])] if id is not None else range(len(table.columns))
+    return list(kept), table.columns.index(chosen["text"])
 
 
-def _key(label: Any) -> str:
-    """A label as the key of a JSON object: a string as it is, else as JSON writes the value."""
-    return label if isinstance(label, str) else json.dumps(label)
+class _Job:
+    """A model, and what it has met on the way."""
 
+    def __init__(
+        self,
+        folder: Path,
+        device: str | None,
+        thresholds: Sequence[str],
+        separator: str,
+        unsure: Unsure,
+        *,
+        proba: bool,
+    ) -> None:
+        self.labeller: Labeller = open_model(folder, device)
+        self._thresholds = read_levels(thresholds, self.labeller) or None
+        self._separator = separator if self.labeller.thresholds_ is not None else None
+        self._unsure = unsure
+        if self._separator is not None and unsure.min_confidence is not None:
+            raise ConfigError(
+                "--min-confidence: this model gives a text several labels or none; use --threshold"
+            )
+        self._counting = count_texts(self.labeller)
+        self._proba = proba
+        self._n_rows = self._n_missing = 0
 
-def _cell(label: Any) -> str:
-    """A label on one line without tabs, and without what UTF-8 cannot write."""
-    return _key(label).translate(_ESCAPES).encode("utf-8", "backslashreplace").decode()
+    def run(
+        self,
+        sources: Sequence[Path | str],
+        reading: TextReading,
+        id: str | None,
+        opener: Callable[[Layout], Writer],
+        *,
+        quiet: bool,
+    ) -> None:
+        """Label all sources, in order, into one output."""
+        from adasent.cli.inputs import open_input
 
+        writer: Writer | None = None
+        first: list[str] = []
+        try:
+            for number, one in enumerate(sources):
+                with open_input(one, reading) as table:
+                    kept, at = _columns(table, reading.text, id, quiet=quiet or number > 0)
+                    names = [table.columns[i] for i in kept]
+                    if writer is None:
+                        first, writer = names, opener(self._lay_out(table, names, sources))
+                    elif names != first:
+                        raise ConfigError(
+                            f"{one}: its columns are not those of {sources[0]}; label them one by "
+                            "one"
+                        )
+                    for answers in self._answers(table, at, kept, number, _named(one, sources)):
+                        writer.write(answers)
+            assert writer is not None
+            writer.close()
+        except BaseException:
+            if writer is not None:
+                writer.abandon()
+            raise
 
-def _write(lines: str) -> None:
-    sys.stdout.write(lines)
-    sys.stdout.flush()
+    def _lay_out(self, table: Table, names: list[str], sources: Sequence[Path | str]) -> Layout:
+        """The columns of the output."""
+        is_several = _named(sources[0], sources) is not None
+        columns = ["file", *names] if is_several else names
+        schema = None if is_several or len(names) < len(table.columns) else table.schema
+        classes = self.labeller.classes_.tolist()
+        return lay_out(
+            columns,
+            classes,
+            proba=self._proba,
+            schema=schema,
+            typed=table.typed,
+            separator=self._separator,
+        )
+
+    def _answers(
+        self, table: Table, at: int, kept: list[int], offset: int, file: str | None
+    ) -> Iterator[list[Answer]]:
+        """What the model says of the rows of a table, a chunk at a time."""
+        whole = len(kept) == len(table.columns)
+        # Texts of the command line are a table each; their row is their place there.
+        shift = offset if file is None else 0
+        while rows := list(islice(table.rows, _CHUNK)):
+            found = self._label(table, rows, at)
+            for one, row in zip(found, rows, strict=True):
+                values = row.values if whole else [row.values[i] for i in kept]
+                extra = row.extra if whole else {}
+                yielded = values if file is None else [file, *values]
+                one[:] = [row.number + shift, yielded, extra, *one]
+            yield [Answer(*one) for one in found]
+
+    def _label(self, table: Table, rows: list[Row], at: int) -> list[list[Any]]:
+        """[label, confidence, shares] of each row."""
+        from adasent.data.readers import text_of
+        from adasent.runtime.answers import labels_of
+
+        texts = [text_of(table, row, at) for row in rows]
+        there = [text for text in texts if text is not None]
+        self._n_rows += len(texts)
+        self._n_missing += len(texts) - len(there)
+        found: Iterator[list[Any]] = iter(())
+        if there:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)  # told at the end
+                probabilities = self.labeller.predict_proba(there)
+            model = self.labeller
+            labels = labels_of(probabilities, model.classes_, model.thresholds_, self._thresholds)
+            if self._unsure.min_confidence is not None:
+                numbers = [
+                    row.number for row, text in zip(rows, texts, strict=True) if text is not None
+                ]
+                labels = self._unsure.labels(numbers, there, probabilities, model.classes_)
+            shares = probabilities.round(6)
+            wanted = shares.tolist() if self._proba else [None] * len(there)
+            sure = self._confidences(labels, shares)
+            found = map(list, zip(labels.tolist(), sure, wanted, strict=True))
+        return [[None, None, None] if text is None else next(found) for text in texts]
+
+    def _confidences(self, labels: np.ndarray, shares: np.ndarray) -> list[float | None]:
+        """The probability of the label, or of the least sure of several, if there is one."""
+        if self._separator is None:
+            best: list[float | None] = shares.max(axis=1).tolist()
+            return best
+        at = {label: i for i, label in enumerate(self.labeller.classes_.tolist())}
+        return [
+            min((float(row[at[one]]) for one in given), default=None)
+            for given, row in zip(labels, shares, strict=True)
+        ]
+
+    def warn(self) -> None:
+        """What was odd, if anything."""
+        self._unsure.tell()
+        self._counting.warn()
+        if self._n_missing:
+            warnings.warn(
+                f"{self._n_missing:,} of {self._n_rows:,} rows have no text and got no label",
+                AdaSentWarning,
+                stacklevel=2,
+            )

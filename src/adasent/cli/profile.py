@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli.console import console, say, table
+from adasent.cli.groups import spread
 from adasent.cli.models import open_adasent
-from adasent.cli.options import Data, Encoding, Json, LabelColumn, Model, Text
+from adasent.cli.options import Data, Json, Model
 from adasent.cli.parts import SplitOption, check_texts, read_part
+from adasent.cli.reading import Reading
 from adasent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,16 +22,15 @@ if TYPE_CHECKING:
 _MAX_PHRASES = 3  # of each number of words, on the screen
 
 
+@spread
 def profile(
     model: Model,
     data: Data,
+    reading: Reading,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for profile.html and the tables as CSV."),
     ] = None,
-    text: Text = None,
-    label: LabelColumn = None,
-    encoding: Encoding = "utf-8",
     split: SplitOption = None,
     as_json: Json = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a profile in DIR.")] = False,
@@ -46,7 +47,7 @@ def profile(
     if out is not None and (out / "profile.html").exists() and not force:
         raise ConfigError(f"--out {out} holds a profile already; add --force to replace it")
     predictor = open_adasent(model, "adasent profile")
-    corpus, part = read_part(data, text, label, encoding, split)
+    corpus, part = read_part(reading, data, split)
     check_texts(predictor, corpus, part)
     found = look_at(predictor, corpus.texts, corpus.labels, corpus.name)
     if out is not None:

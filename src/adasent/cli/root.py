@@ -10,20 +10,78 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from adasent.errors import AdaSentError, AdaSentWarning
+from adasent.errors import AdaSentError, AdaSentWarning, on_a_command_line
 
 # Newer versions of typer carry a copy of click; this is UsageError in the copy or in click itself.
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
-class _Root(TyperGroup):
+#: What stands for a value in help where the option does not say.
+_VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH"}
+
+
+class _PlainHelp:
+    """Makes help show what a user types: no types of Python, no braces."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if param.param_type_name == "argument":
+                param.display_type_rich = lambda ctx: None  # the name says it; newer typers ask
+            elif getattr(param, "is_flag", False):
+                param.metavar = ""
+            elif param.metavar is None:
+                kind = getattr(param, "display_type", lambda ctx: "")(ctx).strip("<>")
+                param.metavar = _VALUES.get(kind.split()[0] if kind else "", kind or None)
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [piece.translate({ord("{"): None, ord("}"): None}) for piece in pieces]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _explain_settings(self.get_params(ctx))
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class Command(_PlainHelp, TyperCommand):
+    """A command with that help."""
+
+
+class Group(_PlainHelp, TyperGroup):
+    """A group of commands with that help."""
+
+
+def _explain_settings(params: Sequence[Any]) -> None:
+    """Give options that are settings of a system the line that the system says of them."""
+    from adasent.cli.options import OF_SETTING
+    from adasent.estimators.settings import settings_of
+
+    for param in params:
+        if getattr(param, "help", None) == OF_SETTING:
+            param.help = f"{settings_of('adasent')[param.name].help}."
+
+
+class Commands(typer.Typer):
+    """Groups and commands with that help."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**({"cls": Group} | how))
+
+    def command(self, name: str | None = None, **how: Any) -> Callable[[_Function], _Function]:
+        return super().command(name, **({"cls": Command} | how))
+
+
+class _Root(Group):
     """Turns exceptions into one line on standard error and an exit code."""
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
@@ -40,7 +98,7 @@ class _Root(TyperGroup):
             sys.exit(2)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        with warnings.catch_warnings():
+        with on_a_command_line(), warnings.catch_warnings():
             warnings.simplefilter("always", AdaSentWarning)
             warnings.showwarning = partial(_show_warning, cache(_say))  # each line once
             try:
@@ -91,12 +149,12 @@ def _show_warning(
         say(warnings.formatwarning(message, category, filename, lineno, line).rstrip())
 
 
-def new_app() -> typer.Typer:
+def new_app(*, add_completion: bool = False) -> typer.Typer:
     """An empty command line; its callback must take ``debug``."""
-    return typer.Typer(
+    return Commands(
         cls=_Root,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=add_completion,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},

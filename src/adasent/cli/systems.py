@@ -12,7 +12,7 @@ from adasent.estimators.registry import SYSTEMS
 
 
 def systems(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show its settings.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show its settings.")] = None,
 ) -> None:
     """List the systems that --system takes, or the settings of one for --set.
 
@@ -22,10 +22,12 @@ def systems(
       adasent systems cbow
     """
     if name is not None:
-        settings = table("setting", "default")
-        for key, default in sorted(settable(name).items()):
-            settings.add_row(key, _shown(default))
+        settings = table("setting", "default", "what it is")
+        for key, one in sorted(settable(name).items()):
+            settings.add_row(key, _shown(one.default), one.help)
         console().print(settings)
+        say()
+        say(f"adasent train DATA --out DIR --system {name} --set setting=value")
         return
     shown = table("name", "what it is", "from", "vectors", "extras")
     for system, entry in SYSTEMS.items():

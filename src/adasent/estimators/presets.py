@@ -36,7 +36,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gate_groups": 1,
         "max_height": None,
         # Not in the paper: any dropout, a gate that starts out copying, a norm of the levels, a
-        # loss on each of them, a mean of the weights, other steps for the word table.
+        # loss on each of them, a mean of the weights, other steps for the word table, calibration.
         "average": 0.0,
         "table_rate": 1.0,
         "word_dropout": 0.0,
@@ -45,14 +45,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "copy_bias": 0.0,
         "level_norm": False,
         "level_loss": 0.0,
+        "calibrate": False,
+        # 3.2: "either average pooling or max pooling"
+        "pooling": "max",
         # Not given; the default is for Adam, and AdaGrad gets nowhere with it.
         "learning_rate": 0.01,
     },
 }
 
 #: Settings of network and training that the paper leaves open; its preset has the defaults.
-#: Pooling is "either average pooling or max pooling", and ``gate_size`` is of gates it did not use.
-NOT_IN_PAPER = ("pooling", "gate_size", "batch_size", "epochs", "patience")
+#: ``gate_size`` is of gates it did not use.
+NOT_IN_PAPER = ("gate_size", "batch_size", "epochs", "epoch_size", "patience", "metric")
 
 
 def preset(name: str) -> dict[str, Any]:

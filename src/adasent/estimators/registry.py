@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from adasent.errors import ConfigError, nearest, require
+from adasent.estimators.starter import find_model
+from adasent.training.config import TuningConfig
 
 if TYPE_CHECKING:
     from adasent.text.tokenize import Tokenizer
@@ -45,6 +47,11 @@ class SystemEntry:
     def extras(self) -> str:
         """The extras of ``adasent`` that it needs, with commas between."""
         return ",".join(dict.fromkeys(extra for _, extra in self.needs))
+
+    @property
+    def encoders(self) -> bool:
+        """Whether it can stand on an encoder in place of word vectors."""
+        return self.vectors and not self.trees
 
     @property
     def is_network(self) -> bool:
@@ -140,6 +147,14 @@ _ENTRIES = (
 )
 SYSTEMS: dict[str, SystemEntry] = {entry.name: entry for entry in _ENTRIES}
 
+#: Keywords that mean something to a network that stands on an encoder, and to no other.
+ENCODER_SETTINGS = (
+    "encoder",
+    "tune_encoder",
+    "save_encoder",
+    *(setting.name for setting in fields(TuningConfig)),
+)
+
 #: Keywords of estimators that say what is read, by which seed and how fast, not what is computed.
 _NOT_SETTINGS = {
     "vectors",
@@ -152,7 +167,10 @@ _NOT_SETTINGS = {
     "device",
     "verbose",
     "checkpoint",
+    "warm_start",
     "validation_fraction",
+    "keep_examples",
+    *ENCODER_SETTINGS,
 }
 
 
@@ -190,13 +208,13 @@ def saved_system(folder: str | os.PathLike[str]) -> str:
     """The system of a saved model; of a folder that names none, AdaSent, whose reader says why."""
     from adasent.saving.model import system_of  # which needs numpy
 
-    system = system_of(folder)
+    system = system_of(find_model(folder))
     return system if system in SYSTEMS else "adasent"
 
 
 def load_estimator(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:
     """The saved model of any system as its estimator; see :func:`load`."""
-    return find(saved_system(folder)).load(folder, tokenizer=tokenizer)
+    return find(saved_system(folder)).load(find_model(folder), tokenizer=tokenizer)
 
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Any:
@@ -205,7 +223,8 @@ def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> 
     Parameters
     ----------
     folder
-        What ``save`` of an estimator or ``adasent train`` wrote.
+        What ``save`` of an estimator or ``adasent train`` wrote. ``starter`` is the model that
+        comes with the package, unless there is a folder of that name.
     tokenizer
         The callable the model was trained with, needed only if it was not a named one.
 
@@ -225,5 +244,5 @@ def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> 
     if saved_system(folder) == "adasent":
         from adasent.estimators.predictor import load as load_predictor
 
-        return load_predictor(folder, tokenizer)
+        return load_predictor(find_model(folder), tokenizer)
     return load_estimator(folder, tokenizer)

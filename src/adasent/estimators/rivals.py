@@ -21,11 +21,14 @@ import torch
 
 from adasent.data.span_parser import N_ROWS, SpanParser, parse_texts, treebank_parser
 from adasent.errors import nearest
-from adasent.estimators.neural import NeuralClassifier, network_settings
+from adasent.estimators.neural import NeuralClassifier
+from adasent.estimators.prediction import network_proba
 from adasent.estimators.registry import SYSTEMS, SystemEntry
+from adasent.estimators.saved_network import network_settings
 from adasent.saving.adasent import network_schema
 from adasent.saving.model import Opened, Stored, read_model
 from adasent.systems.config import SystemConfig
+from adasent.text.passage import Passage, read_passages
 from adasent.text.tokenize import Tokenizer, get_tokenizer, tokenizer_name
 from adasent.text.vocabulary import Vocabulary
 
@@ -83,14 +86,18 @@ class TreeClassifier(RivalClassifier):
     parser: Any = None
     treebank: Any = None
 
-    def _parse(
-        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
-    ) -> list[np.ndarray] | None:
+    def _parse(self, passages: Sequence[Passage]) -> list[np.ndarray] | None:
         self.parser_ = self.parser
         if self.parser is None:
             name = tokenizer_name(get_tokenizer(self.tokenizer))
             self.parser_ = treebank_parser("words" if name == "custom" else name)
+        texts, tokens = [one.text for one in passages], [one.tokens for one in passages]
         return parse_texts(texts, tokens, self.parser_, self.treebank)
+
+    def _by_network(self, texts: list[str]) -> np.ndarray:
+        encoder = self.encoder_
+        passages = read_passages(texts, encoder.tokenizer, encoder.max_words)
+        return network_proba(self._placed(), encoder.rows(passages).ids, self._parse(passages))
 
     @classmethod
     def _expected(cls, config: SystemConfig) -> dict[str, Stored]:

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from adasent.data import Corpus, Fold, grouped_folds, official_split, stratified_folds
+from adasent.data.derived import open_vectors
+from adasent.encoders.folder import find_encoder
 from adasent.errors import ConfigError
+from adasent.estimators.registry import ENCODER_SETTINGS, describe
 from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.runner import run_jobs
@@ -23,9 +26,11 @@ from adasent.evaluation.store import RecordStore
 from adasent.text.cutting import SHORT, cut_of
 from adasent.text.encoder import cut
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
-from adasent.vectors.words import read_vectors
+from adasent.vectors.minilm import MiniLMWords
 
 RULES = ("random", "grouped", "official")
+
+_NO_MATTER = ("checkpoint", "verbose", "random_state", "device", "keep_examples", "warm_start")
 
 #: What a spec says of a parser that has seen none of the texts of the corpus.
 _OTHER_TEXTS = "span parser fitted on other texts"
@@ -74,7 +79,8 @@ def cross_validate(
     system
         A name of :mod:`adasent.estimators.registry`.
     vectors
-        Files of word vectors, used side by side, by the name that the record shows.
+        Files of word vectors, used side by side, by the name that the record shows. None starts
+        from random ones.
     rule, n_folds
         See :func:`make_folds`.
     seeds
@@ -93,6 +99,7 @@ def cross_validate(
     """
     from adasent.estimators.registry import make
 
+    corpus.need_one_label("cross-validation")
     estimator = make(system, **settings)
     files = dict(vectors or {})
     spec = _spec(system, estimator, files)
@@ -150,8 +157,8 @@ class _Maker:
     def _inputs(self) -> dict[str, Any]:
         """What the system reads beside the texts."""
         inputs: dict[str, Any] = {}
-        if self.vectors:
-            inputs["vectors"] = [read_vectors(path) for path in self.vectors.values()]
+        if describe(self.system).vectors and self.settings.get("encoder") is None:
+            inputs["vectors"] = [open_vectors(path) for path in self.vectors.values()] or None
         if self.fits_parser:
             from adasent.data.span_parser import SpanParser, treebank
 
@@ -164,15 +171,23 @@ class _Maker:
 
 def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
     spec = {"system": system, **estimator.get_params(deep=False)}
-    for name in ("checkpoint", "verbose", "random_state", "device"):  # which describe no model
+    for name in (
+        "checkpoint",
+        "verbose",
+        "random_state",
+        "device",
+        "keep_examples",
+        "warm_start",
+    ):  # no matter
         spec.pop(name, None)
     spec["tokenizer"] = tokenizer_name(estimator.tokenizer)
     if "vectors" in spec:
         # A list, because the order of the files is the order of the columns.
         spec["vectors"] = [{"name": n, "sha256": _digest(path)} for n, path in vectors.items()]
-        size = sum(read_vectors(path, limit=1).dim for path in vectors.values())
+        size = sum(open_vectors(path, limit=1).dim for path in vectors.values())
+        size = _take_encoder(spec, estimator) or size
         # The values that are used, not that they were left open.
-        for name, value in estimator.suited_to(size or estimator.vector_size).items():
+        for name, value in estimator.open_settings(size or estimator.vector_size).items():
             if spec[name] is None:
                 spec[name] = value
     elif vectors:
@@ -182,6 +197,23 @@ def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str,
     return {name: list(v) if isinstance(v, tuple) else v for name, v in spec.items()}
 
 
+def _take_encoder(spec: dict[str, Any], estimator: Any) -> int:
+    """Name the encoder by its hash, and leave out what means nothing here; its dimensions, or 0."""
+    source, tuned = estimator.encoder, estimator.tune_encoder
+    keep = ENCODER_SETTINGS if source is not None and tuned else ("encoder", "tune_encoder")
+    for name in ENCODER_SETTINGS:
+        if source is None or name not in keep or name == "save_encoder":
+            del spec[name]
+    if source is None:
+        return 0
+    found = find_encoder(source)
+    spec["encoder"] = {"name": Path(found.name).name, "sha256": found.sha256}
+    return found.vector_size
+
+
 def _digest(path: Path) -> str:
+    source = open_vectors(path, limit=1)
+    if isinstance(source, MiniLMWords):
+        return source.sha256
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -50,6 +50,8 @@ class Job:
     # epochs that were best. A system that makes no use of the dev part in training always is: it
     # would otherwise go without these texts for nothing.
     refit: bool = False
+    # Called with the model that was tested, when there is a record of it.
+    after: Callable[[Any], None] | None = None
 
     @property
     def data(self) -> str:
@@ -93,7 +95,11 @@ def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
         trials = [choice.trial(s) for choice in choices for s in choice.job.settings]
         if _fit_all(trials, size):
             _fit_all([choice.last() for choice in choices if choice.lacks_last_training], size)
-        return [choice.record() if choice.is_finished else None for choice in choices]
+        records = [choice.record() if choice.is_finished else None for choice in choices]
+        for choice in choices:
+            if choice.is_finished and choice.job.after is not None:
+                choice.job.after(choice.tested)
+        return records
 
 
 @dataclass
@@ -159,6 +165,11 @@ class _Choice:
         self.tried.append(fit)
         if self._estimator is None or fit.accuracy > self.tried[self.chosen].accuracy:
             self.chosen, self._estimator = len(self.tried) - 1, estimator
+
+    @property
+    def tested(self) -> Any:
+        """The model that the record is of."""
+        return self._estimator
 
     @property
     def lacks_last_training(self) -> bool:
@@ -301,14 +312,14 @@ class _EncodedOnce:
         settings, of_job = estimator.reading_settings(), fit.choice.job
         self._kept = [kept for kept in self._kept if kept[0] is of_job]
         for _, others, encoded in self._kept:
-            if _are_same(settings, others):
+            if are_same(settings, others):
                 return encoded
         encoded = estimator.encode(*fit.training, validation=fit.validation)
         self._kept.append((of_job, settings, encoded))
         return encoded
 
 
-def _are_same(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def are_same(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether all values are equal; inputs such as vectors must be the same objects."""
     plain = (str, int, float, bool)
     return settings.keys() == others.keys() and all(

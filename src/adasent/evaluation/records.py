@@ -30,6 +30,7 @@ else:
 
 #: What the specs of older records do not say, because it was no choice then: how they were made.
 UNSAID = {
+    "epoch_size": None,
     "system": "adasent",
     "level_norm": False,
     "gate_groups": 1,
@@ -37,6 +38,8 @@ UNSAID = {
     "level_loss": 0.0,
     "average": 0.0,
     "table_rate": 1.0,
+    "metric": "accuracy",
+    "calibrate": False,
 }
 
 

@@ -5,7 +5,13 @@ says what it means and what it does not. ``plots`` needs matplotlib; ``profile``
 """
 
 from adasent.explain.explainer import explain
-from adasent.explain.explanation import EXACT, METHOD, Contrast, Explanation
+from adasent.explain.explanation import METHODS, Contrast, Explanation
 from adasent.explain.parts import Phrase
 
-__all__ = ["EXACT", "METHOD", "Contrast", "Explanation", "Phrase", "explain"]
+__all__ = [
+    "METHODS",
+    "Contrast",
+    "Explanation",
+    "Phrase",
+    "explain",
+]

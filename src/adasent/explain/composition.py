@@ -23,7 +23,8 @@ from adasent.explain.explainer import Model
 from adasent.pyramid.layout import Layout
 from adasent.runtime.arrays import Doubles
 from adasent.runtime.climb import NUMPY, Composition, climb
-from adasent.text.encoder import check_texts, tokenise
+from adasent.text.encoder import check_texts
+from adasent.text.passage import read_passages
 from adasent.text.vocabulary import SPECIALS, UNK_ID
 
 #: Words of a phrase whose trees can be listed: 12 trees for 3 words, 148 for 4, 21,909 for 5.
@@ -113,8 +114,10 @@ def _below(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def decompose_phrase(model: Model, text: str) -> tuple[tuple[str, ...], Decomposition]:
     """The words of a phrase as a model reads them, and its unit taken apart."""
     encoder, network = model.encoder, model.network
-    (tokens,) = tokenise(check_texts([text]), encoder.tokenizer, encoder.max_words)
-    words = network.words(encoder.vocabulary.encode(tokens))
+    (passage,) = read_passages(check_texts([text]), encoder.tokenizer, encoder.max_words)
+    tokens = passage.tokens
+    rows = encoder.rows([passage])
+    words = network.on(rows.table).words(rows.ids[0])
     height = network.config.max_height
     if height is not None and len(tokens) > height:
         raise DataError(

@@ -12,16 +12,20 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError
-from adasent.explain.mixture import SUM_TOLERANCE
-from adasent.explain.offsets import Offsets
 from adasent.explain.parts import ByLevel, Phrase, Phrases
+from adasent.explain.phrases import FoundPhrases
 from adasent.explain.spans import span_levels
-from adasent.runtime.arrays import Array, Doubles, Floats, Ints
+from adasent.runtime.arrays import Array, Doubles, Floats
+from adasent.text.offsets import Offsets
 
-#: How scores below the level of the mixture are made; see ``docs/explanations.md``.
-METHOD = "gate paths, exact ends and the word alone"
-#: The same with every word left out in turn.
-EXACT = "each word left out and the word alone"
+#: What the scores of words are, by the names that ``explain`` takes; see ``docs/explanations.md``.
+METHODS = {
+    "shapley": "Shapley values",
+    "fast": "mean of what a word adds alone, to the words before it, and to those after it",
+}
+
+#: What the levels contribute sums to the probabilities within this.
+SUM_TOLERANCE = 1e-6
 
 
 class Rest(Protocol):
@@ -32,25 +36,33 @@ class Rest(Protocol):
         """Where each word stands in the text."""
 
     @property
+    def gates(self) -> Array:
+        """(units above the words, 3) left, right and composed share, level after level."""
+
+    @property
     def votes(self) -> Array:
-        """(units, C) probabilities of the classes by each unit alone, level after level."""
+        """(units, C) probabilities of the classes by each unit alone."""
 
     @property
-    def bounds(self) -> Ints:
-        """(P, 3) first word, word after the last, and level of each phrase."""
+    def added(self) -> Array:
+        """(units above the words, C) what each adds to the probabilities."""
 
-    @property
-    def scores(self) -> Array:
-        """(P, C) scores of the phrases."""
+    def phrases(self, words: Doubles) -> FoundPhrases:
+        """The phrases, by the scores (T, C) of the words."""
 
 
 class Known(NamedTuple):
     """A :class:`Rest` that was read or found before."""
 
     offsets: Offsets
+    gates: Array
     votes: Array
-    bounds: Ints
-    scores: Array
+    added: Array
+    found: FoundPhrases
+
+    def phrases(self, words: Doubles) -> FoundPhrases:
+        """Those that were found."""
+        return self.found
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +71,18 @@ class Contrast:
 
     Attributes
     ----------
-    margin
-        p(a) - p(b).
-    levels
-        (L,) what each level contributed to the margin; sums to it.
-    words
-        (T,) score of each word for a less that for b.
+    margin, base
+        p(a) - p(b), and the same of no word.
+    levels, words
+        (L,) and (T,) what each adds to the margin; either sums to the margin less the base.
     phrases
-        Phrases with a single score, for a less for b, the highest first.
+        With a single score and interaction, for a less for b; the highest first.
     """
 
     a: Label
     b: Label
     margin: float
+    base: float
     levels: Doubles
     words: Doubles
     phrases: tuple[Phrase, ...]
@@ -82,6 +93,7 @@ class Contrast:
             "a": self.a,
             "b": self.b,
             "margin": self.margin,
+            "base": self.base,
             "levels": self.levels.tolist(),
             "words": self.words.tolist(),
             "phrases": [_phrase_dict(phrase) for phrase in self.phrases],
@@ -92,27 +104,27 @@ class Contrast:
 class Explanation:
     """Why a text of T words got its label; L, the number of levels, is T or the model's height.
 
-    Levels, beliefs and contributions are exact. Scores of units, words and phrases are estimates by
-    ``method``.
+    What the model says of no word is the base. From there to the probabilities everything adds up:
+    the levels, the words, the phrases; and the units of a level above the words sum to the level.
+    Levels are exact; words are by ``method``, and phrases and units follow from words and levels.
 
     Attributes
     ----------
     tokens
         The T words as the model read them. A text without any is one ``<unk>``.
-    classes, probabilities
-        The C labels, and the probability of each.
+    classes, probabilities, base
+        The C labels, the probability of each, and that of each for no word.
     beliefs, level_probabilities
         (L,) belief in each level, and (L, C) what it says alone.
-    gates
-        For each level from the second on, (units, 3): how much of a unit is its left child, its
-        right child, and their composition; means over groups of dimensions with own gates.
-    unit_scores
-        For each level, (units, C): what a unit added to each probability.
-    words
-        (T, C) score of each word: what it added to each probability.
+    words, errors
+        (T, C) score of each word, what it adds to each probability; and its standard error, 0 where
+        it is exact.
     rest
-        What is found only when it is asked for: :attr:`offsets`, :attr:`unit_probabilities` and
-        :attr:`phrases`.
+        What is found only when it is asked for: offsets, phrases and the pyramid.
+    thresholds
+        Where a text may have several labels, (C,) the probability from which on it has each:
+        classes are then explained one by one, and what a word adds to them sums to anything. Else
+        None, and what a word adds sums to 0 over the classes.
     n_words, truncated
         How many words the text has, and whether the model read only the first of them.
     """
@@ -121,20 +133,46 @@ class Explanation:
     tokens: tuple[str, ...]
     classes: tuple[Label, ...]
     probabilities: Doubles
+    base: Doubles
     beliefs: Doubles
     level_probabilities: Doubles
-    gates: ByLevel
-    unit_scores: ByLevel
     words: Doubles
+    errors: Doubles
     rest: Rest
     n_words: int
     truncated: bool
-    method: str = METHOD
+    method: str
+    thresholds: Doubles | None = None
 
     @property
-    def predicted(self) -> Label:
-        """The most probable label."""
-        return self.classes[int(self.probabilities.argmax())]
+    def predicted(self) -> Label | tuple[Label, ...]:
+        """What ``predict`` gives: the most probable label, or all of those that the text has."""
+        if self.thresholds is None:
+            return self.answers[0]
+        return tuple(label for label in self.classes if label in self.answers)
+
+    @cached_property
+    def answers(self) -> tuple[Label, ...]:
+        """The labels that the text gets, the most probable first: one, or any number."""
+        if self.thresholds is None:
+            return (self.classes[int(self.probabilities.argmax())],)
+        order = np.argsort(-self.probabilities, kind="stable").tolist()
+        reached = self.probabilities >= self.thresholds
+        return tuple(self.classes[c] for c in order if reached[c])
+
+    @property
+    def shown(self) -> tuple[Label, ...]:
+        """:attr:`answers`; if there is none, the label that is nearest to its threshold."""
+        if self.answers or self.thresholds is None:
+            return self.answers
+        return (self.classes[int((self.probabilities - self.thresholds).argmax())],)
+
+    @property
+    def verdict(self) -> str:
+        """The answer and its reasons in a sentence."""
+        from adasent.explain.reading import verdict  # it reads explanations
+
+        return verdict(self)
 
     @cached_property
     def offsets(self) -> Offsets:
@@ -146,9 +184,24 @@ class Explanation:
 
     @cached_property
     def contributions(self) -> Doubles:
-        """(L, C) belief times vote; the levels sum to the probabilities, which was checked."""
+        """(L, C) belief times vote; the levels sum to the probabilities."""
         found: Doubles = self.beliefs[:, None] * self.level_probabilities
         return found
+
+    @cached_property
+    def level_scores(self) -> Doubles:
+        """(L, C) what each level adds: belief times what its vote has beyond the base."""
+        found: Doubles = self.beliefs[:, None] * (self.level_probabilities - self.base)
+        return found
+
+    @cached_property
+    def gates(self) -> ByLevel:
+        """What the units of each level from the second on are made of, (units, 3).
+
+        Shares of the left child, of the right child and of what both compose; means over groups of
+        dimensions that have gates of their own.
+        """
+        return ByLevel(self.rest.gates, len(self.tokens) - 1, len(self.beliefs) - 1)
 
     @cached_property
     def spans(self) -> tuple[Floats, ...]:
@@ -156,7 +209,7 @@ class Explanation:
 
         Unit j covers the words from j on.
         """
-        if not len(self.unit_scores):
+        if not len(self.unit_probabilities):
             raise DataError(
                 "the explanation was stored without its pyramid; explain the text again"
             )
@@ -168,20 +221,17 @@ class Explanation:
         """For each level, (units, C): what a unit says alone."""
         return ByLevel(self.rest.votes, len(self.tokens), len(self.beliefs))
 
-    @property
-    def bounds(self) -> Ints:
-        """(P, 3) first word, word after the last, and level of each of :attr:`phrases`."""
-        return self.rest.bounds
-
-    @property
-    def scores(self) -> Array:
-        """(P, C) scores of :attr:`phrases`."""
-        return self.rest.scores
+    @cached_property
+    def unit_scores(self) -> ByLevel:
+        """For each level, (units, C): what a unit adds; on the first level, the words' scores."""
+        stored = len(self.unit_probabilities) > 0
+        rows = np.concatenate([self.words, self.rest.added]) if stored else self.words[:0]
+        return ByLevel(rows, len(self.tokens), len(self.beliefs))
 
     @cached_property
     def phrases(self) -> Phrases:
-        """Phrases, those that speak most for the predicted class first."""
-        return Phrases(self.bounds, self.scores, self.text, self.offsets)
+        """Words that act together and all others, without overlap; the strongest first."""
+        return Phrases(self.rest.phrases(self.words), self.text, self.offsets)
 
     def characters(self, start: int, end: int) -> str:
         """The part of the text that the words from ``start`` to before ``end`` stand in."""
@@ -197,16 +247,19 @@ class Explanation:
     def contrast(self, a: Label, b: Label) -> Contrast:
         """Why a rather than b."""
         i, j = self.column(a), self.column(b)
-        scores = self.scores[:, i] - self.scores[:, j]
         phrases = [
-            phrase._replace(score=(float(score),))
-            for phrase, score in zip(self.phrases, scores, strict=True)
+            phrase._replace(
+                score=(phrase.score[i] - phrase.score[j],),
+                interaction=(phrase.interaction[i] - phrase.interaction[j],),
+            )
+            for phrase in self.phrases
         ]
         return Contrast(
             a,
             b,
             float(self.probabilities[i] - self.probabilities[j]),
-            self.contributions[:, i] - self.contributions[:, j],
+            float(self.base[i] - self.base[j]),
+            self.level_scores[:, i] - self.level_scores[:, j],
             self.words[:, i] - self.words[:, j],
             tuple(sorted(phrases, key=lambda phrase: -phrase.score[0])),
         )
@@ -227,10 +280,14 @@ class Explanation:
             "offsets": [list(pair) for pair in self.offsets],
             "classes": list(self.classes),
             "probabilities": self.probabilities.tolist(),
-            "predicted": self.predicted,
+            "base": self.base.tolist(),
+            "predicted": list(said) if isinstance(said := self.predicted, tuple) else said,
+            "thresholds": None if self.thresholds is None else self.thresholds.tolist(),
+            "verdict": self.verdict,
             "beliefs": self.beliefs.tolist(),
             "level_probabilities": self.level_probabilities.tolist(),
             "contributions": self.contributions.tolist(),
+            "level_scores": self.level_scores.tolist(),
             "gates": [level.tolist() for level in self.gates] if pyramid else [],
             "spans": [level.tolist() for level in self.spans] if pyramid else [],
             "units": [
@@ -241,6 +298,7 @@ class Explanation:
                 for scores, probabilities in pairs
             ],
             "words": self.words.tolist(),
+            "errors": self.errors.tolist(),
             "phrases": [_phrase_dict(phrase) for phrase in self.phrases],
             "method": self.method,
             "n_words": self.n_words,
@@ -256,34 +314,45 @@ class Explanation:
         DataError
             If the levels do not sum to the probabilities.
         """
+        if "base" not in values:
+            raise DataError(
+                "expected an explanation with its base, got one of an earlier version; explain the "
+                "text again"
+            )
         n_words, n_classes = len(values["tokens"]), len(values["classes"])
         units = [unit for level in values["units"] for unit in level]
         gates = [gate for level in values["gates"] for gate in level]
-        offsets = tuple((start, end) for start, end in values["offsets"])
         phrases = values["phrases"]
-        spots = [[phrase["start"], phrase["end"], phrase["level"]] for phrase in phrases]
-        bounds = np.array(spots, dtype=np.int64).reshape(-1, 3)
-        scores = np.array([phrase["score"] for phrase in phrases]).reshape(-1, n_classes)
-        votes = np.array([unit["probabilities"] for unit in units]).reshape(-1, n_classes)
 
-        def by_level(rows: list[list[float]], width: int, lowest: int) -> ByLevel:
-            values_of = np.array(rows, dtype=np.float64).reshape(-1, width)
-            return ByLevel(values_of, n_words - lowest, len(values["beliefs"]) - lowest)
+        def rows(of: list[list[float]], width: int = n_classes) -> Doubles:
+            return np.array(of, dtype=np.float64).reshape(-1, width)
 
+        known = Known(
+            tuple((start, end) for start, end in values["offsets"]),
+            rows(gates, 3),
+            rows([unit["probabilities"] for unit in units]),
+            rows([unit["score"] for unit in units[n_words:]]),
+            FoundPhrases(
+                np.array([[one["start"], one["end"]] for one in phrases], dtype=np.int64),
+                rows([one["score"] for one in phrases]),
+                rows([one["interaction"] for one in phrases]),
+            ),
+        )
         found = cls(
             values["text"],
             tuple(values["tokens"]),
             tuple(values["classes"]),
             np.array(values["probabilities"]),
+            np.array(values["base"]),
             np.array(values["beliefs"]),
             np.array(values["level_probabilities"]),
-            by_level(gates, 3, 1),
-            by_level([unit["score"] for unit in units], n_classes, 0),
             np.array(values["words"]),
-            Known(offsets, votes, bounds, scores),
+            np.array(values["errors"]),
+            known,
             values["n_words"],
             values["truncated"],
             values["method"],
+            None if values.get("thresholds") is None else np.array(values["thresholds"]),
         )
         off = np.abs(found.contributions.sum(axis=0) - found.probabilities).max()
         if not off < SUM_TOLERANCE:
@@ -305,8 +374,9 @@ class Explanation:
     def __getstate__(self) -> dict[str, Any]:
         # A copy in another process shall not bring the model along.
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        rest = Known(self.offsets, self.unit_probabilities.rows, self.bounds, self.scores)
-        return state | {"rest": rest}
+        rest = self.rest
+        known = Known(rest.offsets, rest.gates, rest.votes, rest.added, rest.phrases(self.words))
+        return state | {"rest": known}
 
     def _repr_html_(self) -> str:
         from adasent.explain.html import fragment
@@ -315,4 +385,4 @@ class Explanation:
 
 
 def _phrase_dict(phrase: Phrase) -> dict[str, Any]:
-    return phrase._asdict() | {"score": list(phrase.score)}
+    return phrase._asdict() | {"score": [*phrase.score], "interaction": [*phrase.interaction]}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
-from adasent.explain.offsets import Offsets
-from adasent.runtime.arrays import Array, Ints
+from adasent.explain.phrases import FoundPhrases
+from adasent.runtime.arrays import Array
+from adasent.text.offsets import Offsets
 
 
 class ByLevel(Sequence[Array]):
@@ -44,41 +45,32 @@ class ByLevel(Sequence[Array]):
 
 
 class Phrase(NamedTuple):
-    """Words that carried part of a decision.
+    """Words that act together, or one word.
 
     ``start`` and ``end`` are words, the end not included; ``text`` is how they stand in the text;
-    ``level`` is that of the strongest of the units that are made of these words; ``score`` has a
-    value for each class.
+    ``score`` has for each class what they add, and ``interaction`` what of that they would not add
+    one by one.
     """
 
     start: int
     end: int
-    level: int
     text: str
     score: tuple[float, ...]
+    interaction: tuple[float, ...]
 
 
 class Phrases(Sequence[Phrase]):
-    """Phrases in the order of their rank. Like a tuple of them, but one is made when it is read.
+    """Like a tuple of phrases, but one is made when it is read; ``found`` has them as arrays."""
 
-    Parameters
-    ----------
-    bounds, scores
-        (P, 3) first word, word after the last, and level; and (P, C).
-    text, offsets
-        The text, and where its words stand in it.
-    """
+    __slots__ = ("_offsets", "_text", "found")
 
-    __slots__ = ("_bounds", "_offsets", "_scores", "_text")
-
-    def __init__(self, bounds: Ints, scores: Array, text: str, offsets: Offsets) -> None:
-        self._bounds = bounds
-        self._scores = scores
+    def __init__(self, found: FoundPhrases, text: str, offsets: Offsets) -> None:
+        self.found = found
         self._text = text
         self._offsets = offsets
 
     def __len__(self) -> int:
-        return len(self._bounds)
+        return len(self.found.bounds)
 
     @overload
     def __getitem__(self, index: int) -> Phrase: ...
@@ -106,9 +98,8 @@ class Phrases(Sequence[Phrase]):
 
     def _made(self, which: slice) -> tuple[Phrase, ...]:
         text, offsets = self._text, self._offsets
-        bounds, scores = self._bounds[which].tolist(), self._scores[which].tolist()
-        found = [
-            Phrase(start, end, level, text[offsets[start][0] : offsets[end - 1][1]], tuple(score))
-            for (start, end, level), score in zip(bounds, scores, strict=True)
-        ]
-        return tuple(found)
+        columns = (part[which].tolist() for part in self.found)
+        return tuple(
+            Phrase(start, end, text[offsets[start][0] : offsets[end - 1][1]], (*score,), (*more,))
+            for (start, end), score, more in zip(*columns, strict=True)
+        )

@@ -1,62 +1,148 @@
-"""The phrases that carried a decision, ranked, from the scores and cores of units.
+"""Which words of a text act together: its phrases, what they add, and what of that is the joining.
 
-A unit that copied a word up counts for that word, not for all the words it covers: the units of a
-text whose cores are the same words make one phrase, and their scores are summed.
+A phrase is found where words say together what they do not say one by one: "not bad" speaks for
+what neither "not" nor "bad" speaks for. Every stretch of at most :data:`LONGEST` words is asked for
+alone, as a text of its own, and held against all ways of cutting it in two: how much more it says
+than either part, and than both added up, is its strength. So two words that say the same thing
+twice make no phrase, nor does a strong word that drowns a weak one, nor a phrase with a word beside
+it that changes nothing.
+
+The strongest are then asked in the text as well, and kept if in the mean of both places, by itself
+and among all the other words, they still say more together than their words one by one. That
+difference is the interaction; of two words, it is how Shapley's values see a pair at both ends.
+
+Phrases do not overlap; all other words stand by themselves. The score of a phrase is the sum of
+those of its words, so that the phrases of a text add up as its words do.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from adasent.explain.attribution import Attribution
+from adasent.explain.shapley import Masks, Worth
 from adasent.runtime.arrays import Doubles, Ints
 
-#: Units below this part of their text's strongest are left out.
-MIN_STRENGTH = 0.03
+#: Words of a phrase.
+LONGEST = 6
+#: What a phrase has to say beyond its parts, in probability.
+LEAST = 0.1
+#: Phrases that are asked in the text, and units of the pyramids that this may take in all.
+MOST_ASKED, ASKED_UNITS = 6, 30_000
 
 
-def ranked_phrases(found: Attribution) -> list[tuple[Ints, Doubles]]:
-    """The phrases of each of B texts, those that speak most for the predicted class first.
+Span: TypeAlias = tuple[int, int]
+"""First word, and word after the last."""
 
-    Returns
-    -------
-    For each text (P, 3) first word, word after the last, and level of the strongest unit; and
-    (P, C) scores.
+
+class FoundPhrases(NamedTuple):
+    """The P phrases of a text, those that add most to any class first."""
+
+    bounds: Ints  # (P, 2) first word, and word after the last
+    scores: Doubles  # (P, C)
+    interactions: Doubles  # (P, C) what each adds beyond its words; 0 for one word
+
+
+def find_phrases(worth: Worth, words: Doubles, *, in_text: bool) -> FoundPhrases:
+    """The phrases of a text.
+
+    Parameters
+    ----------
+    worth
+        What parts of the text are worth.
+    words
+        (T, C) scores of its words.
+    in_text
+        Whether a phrase has to act together in the text too, unless that is too long to be asked;
+        False takes what it does alone.
     """
-    layout, scores = found.layout, found.unit_scores
-    lengths, firsts = layout.lengths, layout.first_unit
-    strength = np.abs(scores).max(axis=0)  # (n_units,)
-    weakest = MIN_STRENGTH * np.maximum.reduceat(strength, firsts[:-1])
-    units = (strength >= np.repeat(weakest, firsts[1:] - firsts[:-1])).nonzero()[0]
-    text = firsts.searchsorted(units, side="right") - 1
-    core = (text * lengths[0] + found.starts[units]) * (lengths[0] + 1) + found.stops[units]
-    # Units of one core next to each other, the strongest last: its part is below 1. Of equal
-    # ones the highest.
-    order = (core + strength[units] / (2 * strength.max() or 1.0)).argsort(kind="stable")
-    units, core = units[order], core[order]
-    is_first = np.empty(len(core) + 1, dtype=bool)
-    is_first[0] = is_first[-1] = True
-    np.not_equal(core[1:], core[:-1], out=is_first[1:-1])
-    begin = is_first[:-1].nonzero()[0]
-    last = is_first[1:]
-    strongest, text = units[last], text[order][last]
-    sums = np.add.reduceat(scores[:, units], begin, axis=1, dtype=np.float64)  # (C, P)
-
-    predicted = found.probabilities.argmax(axis=1)
-    order = np.lexsort((-sums[predicted[text], np.arange(len(text))], text))
-    strongest, text = strongest[order], text[order]
-    bounds = np.empty((len(text), 3), dtype=np.int64)
-    bounds[:, 0], bounds[:, 1] = found.starts[strongest], found.stops[strongest]
-    bounds[:, 2] = _level(strongest - firsts[text], lengths[text]) + 1
-    ranked = sums.T[order]
-    ends = text.searchsorted(np.arange(len(lengths) + 1)).tolist()
-    return [(bounds[i:j], ranked[i:j]) for i, j in pairwise(ends)]
+    n, n_classes = words.shape
+    candidates = _alone(worth, n)
+    n_asked = min(MOST_ASKED, ASKED_UNITS // (2 * n * n))
+    if in_text and n_asked:
+        candidates = _in_text(worth, candidates[:n_asked], n)
+    chosen: dict[Span, Doubles] = {}
+    taken = np.zeros(n, dtype=bool)
+    for one in candidates:
+        here = slice(*one.span)
+        if not taken[here].any():
+            taken[here] = True
+            chosen[one.span] = one.interaction
+    chosen |= {(i, i + 1): np.zeros(n_classes) for i in np.flatnonzero(~taken).tolist()}
+    scores = np.array([words[start:end].sum(axis=0) for start, end in chosen])
+    order = np.argsort(-scores.max(axis=1), kind="stable")
+    return FoundPhrases(
+        np.array(list(chosen))[order], scores[order], np.array(list(chosen.values()))[order]
+    )
 
 
-def _level(unit: Ints, n_words: Ints) -> Ints:
-    """The level, from 0, of units of texts: t n_words - t (t - 1) / 2 lie before level t."""
-    side = 2 * n_words + 1
-    found: Ints = ((side - np.sqrt(side * side - 8 * unit)) / 2).astype(np.int64)
-    return found
+class _Candidate(NamedTuple):
+    span: Span
+    joint: Doubles  # (C,) what its words do together
+    words: Doubles  # (n, C) what they do one by one
+    strength: float
+
+    @property
+    def interaction(self) -> Doubles:
+        """(C,) what they do together and not one by one."""
+        found: Doubles = self.joint - self.words.sum(axis=0)
+        return found
+
+
+def _alone(worth: Worth, n: int) -> list[_Candidate]:
+    """Stretches that act together as texts of their own, the strongest first."""
+    spans = [(i, i + size) for size in range(1, min(n, LONGEST) + 1) for i in range(n + 1 - size)]
+    answers = worth(_masks([(), *(range(*span) for span in spans)], n))
+    says = dict(zip(spans, answers[1:] - answers[0], strict=True))
+    found = []
+    for start, end in spans[n:]:
+        joint = says[start, end]
+        words = np.array([says[i, i + 1] for i in range(start, end)])
+        halves = np.array([[says[start, cut], says[cut, end]] for cut in range(start + 1, end)])
+        found.append(_Candidate((start, end), joint, words, _strength(joint, halves)))
+    return _strongest(found)
+
+
+def _in_text(worth: Worth, candidates: Sequence[_Candidate], n: int) -> list[_Candidate]:
+    """Those that still act together when their text counts as well, the strongest first."""
+    groups: list[Iterable[int]] = [range(n)]
+    for one in candidates:
+        rest = {*range(n)} - {*range(*one.span)}
+        groups += [rest, *(rest | {i} for i in range(*one.span))]
+    whole, *answers = worth(_masks(groups, n))
+    found = []
+    for one in candidates:
+        rest, *with_one = answers[: 1 + len(one.words)]
+        answers = answers[1 + len(one.words) :]
+        joint = (one.joint + whole - rest) / 2
+        words = (one.words + with_one - rest) / 2
+        strength = min(one.strength, _strength(joint, words[None]))
+        found.append(_Candidate(one.span, joint, words, strength))
+    return _strongest(found)
+
+
+def _strength(joint: Doubles, parts: Doubles) -> float:
+    """How much more is said together (C,), for some class, than by parts in any of n ways.
+
+    Parameters
+    ----------
+    parts
+        (n, k, C) what each of k parts says.
+    """
+    sign = np.sign(joint)
+    most = np.maximum((sign * parts).max(axis=1), sign * parts.sum(axis=1)).max(axis=0)
+    return float((np.abs(joint) - np.maximum(most, 0.0)).max())
+
+
+def _strongest(candidates: list[_Candidate]) -> list[_Candidate]:
+    kept = [one for one in candidates if one.strength >= LEAST]
+    return sorted(kept, key=lambda one: -one.strength)
+
+
+def _masks(groups: Sequence[Iterable[int]], n: int) -> Masks:
+    masks = np.zeros((len(groups), n), dtype=bool)
+    for mask, group in zip(masks, groups, strict=True):
+        mask[list(group)] = True
+    return masks

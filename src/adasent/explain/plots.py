@@ -1,8 +1,7 @@
 """Draws explanations, histories and reports with matplotlib, for paper or for dark screens.
 
-Every function returns a figure, which :func:`save` writes as SVG, PNG or PDF. Blue speaks for a
-class and orange against it; shades of one colour are amounts. Both can be told apart by all kinds
-of colour vision.
+Every function returns a figure, which :func:`save` writes as SVG, PNG or PDF. A colour is a class
+(:mod:`adasent.explain.reading`); shades of one colour are amounts.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ import numpy as np
 
 from adasent.data.corpus import Label
 from adasent.errors import DataError, require
+from adasent.explain.colours import CLASS_COLOURS
 from adasent.explain.composition import decompose_phrase
 from adasent.explain.explainer import Model
 from adasent.explain.explanation import Explanation
-from adasent.explain.reading import read_for
+from adasent.explain.reading import Part, colour_of, read_for
 from adasent.explain.spans import child_shares
 
 #: Words of a text beyond which its pyramid cannot be read any more.
@@ -27,8 +27,8 @@ MAX_WORDS = 40
 
 _LIGHT = {"ink": "#1b1b1b", "paper": "#ffffff", "line": "#b5b5b5", "none": "#f7f7f7"}
 _DARK = {"ink": "#eeeeee", "paper": "#161616", "line": "#6a6a6a", "none": "#2a2a2a"}
-_FOR, _AGAINST = "#0072b2", "#d55e00"
-_SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_MIDDLE = "#0072b2"  # of shades of amounts
+_MAX_KEYS = 8  # classes in a legend
 _MARKERS = ("o", "s", "^", "D", "v", "x")
 
 
@@ -56,6 +56,30 @@ class Confusion(Protocol):
     n: int
 
 
+class Stated(Protocol):
+    """What :func:`reliability` reads: how stated probabilities compare with what is true."""
+
+    @property
+    def bins(self) -> Sequence[Any]:
+        """Each with ``low``, ``high``, ``n`` texts, their ``confidence`` and ``accuracy``."""
+
+    @property
+    def n(self) -> int:
+        """How many texts."""
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error."""
+
+    @property
+    def confidence(self) -> float:
+        """Mean probability of the predicted class."""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers."""
+
+
 def pyramid(
     explanation: Explanation,
     a: Label | None = None,
@@ -63,7 +87,7 @@ def pyramid(
     *,
     dark: bool = False,
 ) -> Any:
-    """The pyramid of a text: units coloured by score, gates as edges, beliefs as bars.
+    """The pyramid of a text: units in the colour of their class, gates as edges, beliefs as bars.
 
     An edge is as strong as the child's share in the unit, half of what they composed included. Read
     for class a, the predicted one if None, rather than b if there is one.
@@ -77,14 +101,10 @@ def pyramid(
         )
     width, height = max(6.0, 0.62 * n_words + 2.6), max(0.52 * n_levels, 1.0) + 1.4
     with _figure(dark, width, height) as (figure, theme):
-        from matplotlib.cm import ScalarMappable
         from matplotlib.collections import LineCollection
-        from matplotlib.colors import Normalize
 
         shares = {"width_ratios": (1, max(2.0, 0.25 * n_words + 1))}
         bars, axes = figure.subplots(1, 2, sharey=True, gridspec_kw=shares)
-        largest = max(float(np.abs(level).max()) for level in reading.units) or 1.0
-        colours = ScalarMappable(Normalize(-largest, largest), _diverging(theme))
         lines, strengths = [], []
         for t, level in enumerate(explanation.gates, start=1):
             left, right = child_shares(level[..., None])
@@ -97,13 +117,12 @@ def pyramid(
             edges = LineCollection(lines, colors=theme["ink"], alpha=weights, zorder=1)
             edges.set_linewidth((0.3 + 2.2 * weights).tolist())
             axes.add_collection(edges)
-        for t, scores in enumerate(reading.units):
-            x = np.arange(len(scores)) + t / 2
+        for t, units in enumerate(reading.units):
             axes.scatter(
-                x,
-                np.full(len(scores), t + 1),
+                np.arange(len(units)) + t / 2,
+                np.full(len(units), t + 1),
                 s=160,
-                c=colours.to_rgba(scores),
+                c=[_over(theme, unit) for unit in units],
                 edgecolors=theme["line"],
                 linewidths=0.8,
                 zorder=2,
@@ -113,11 +132,17 @@ def pyramid(
         axes.set_ylim(0.4, n_levels + 0.6)
         axes.set_title(reading.title)
         axes.tick_params(left=False)
-        figure.colorbar(colours, ax=axes, label="score of a unit", fraction=0.04, pad=0.02)
-        bars.barh(range(1, n_levels + 1), explanation.beliefs, color=_FOR, height=0.6)
+        _class_legend(axes, explanation)
+        bars.barh(
+            range(1, n_levels + 1),
+            explanation.beliefs,
+            color=[_over(theme, level) for level in reading.levels],
+            edgecolor=theme["line"],
+            height=0.6,
+        )
         bars.invert_xaxis()
-        bars.set_xlabel("belief")
-        bars.set_ylabel("level")
+        bars.set_xlabel("how much it counts")
+        bars.set_ylabel("words of a phrase")
         bars.set_yticks(_level_ticks(n_levels))
     return figure
 
@@ -133,7 +158,9 @@ def beliefs(explanations: Sequence[Explanation], *, dark: bool = False) -> Any:
     with _figure(dark, 9.0, 0.36 * len(explanations) + 1.4) as (figure, theme):
         axes = figure.subplots()
         image = axes.imshow(matrix, aspect="auto", cmap=_amounts(theme), vmin=0)
-        names = [f"{_short(one.text)}  [{one.predicted}]" for one in explanations]
+        names = [
+            f"{_short(one.text)}  [{', '.join(map(str, one.answers))}]" for one in explanations
+        ]
         axes.set_yticks(range(len(names)), names)
         ticks = np.array(_level_ticks(n_levels))
         axes.set_xticks(ticks - 1, [str(tick) for tick in ticks])
@@ -144,12 +171,12 @@ def beliefs(explanations: Sequence[Explanation], *, dark: bool = False) -> Any:
 
 def votes(explanation: Explanation, *, dark: bool = False) -> Any:
     """What each level says: its probabilities, and what of them its belief lets through."""
-    shown = np.argsort(-explanation.probabilities, kind="stable")[: len(_SERIES)].tolist()
+    shown = np.argsort(-explanation.probabilities, kind="stable")[: len(_MARKERS)].tolist()
     levels = np.arange(1, len(explanation.beliefs) + 1)
     with _figure(dark, 7.5, 4.6) as (figure, theme):
         upper, lower = figure.subplots(2, sharex=True)
         base = np.zeros(len(levels))
-        for i, colour, marker in zip(shown, _SERIES, _MARKERS, strict=False):
+        for i, colour, marker in zip(shown, map(colour_of, shown), _MARKERS, strict=False):
             name = f"{explanation.classes[i]}, {explanation.probabilities[i]:.2f}"
             style = {"color": colour, "marker": marker, "markersize": 4, "label": name}
             upper.plot(levels, explanation.level_probabilities[:, i], **style)
@@ -208,9 +235,11 @@ def training(history: Epochs, *, dark: bool = False) -> Any:
         loss, accuracy, flow = figure.subplots(1, 3)
         for axes, word in ((loss, "loss"), (accuracy, "accuracy")):
             found = [name for name in names if name.endswith(word)]
-            for name, colour, marker in zip(found, _SERIES, _MARKERS, strict=False):
+            for name, colour, marker in zip(found, CLASS_COLOURS, _MARKERS, strict=False):
                 values = [np.nan if row[name] is None else row[name] for row in rows]
-                label = name.removesuffix(f"_{word}").replace("valid", "held back")
+                label = (
+                    name.removesuffix(f"_{word}").replace("valid", "held back").replace("_", " ")
+                )
                 axes.plot(epochs, values, color=colour, marker=marker, markersize=3, label=label)
             axes.set_xlabel("epoch")
             axes.set_title(word)
@@ -257,6 +286,30 @@ def confusion(report: Confusion, *, dark: bool = False) -> Any:
     return figure
 
 
+def reliability(found: Stated, *, dark: bool = False) -> Any:
+    """Share of right answers against the probability that was stated, and texts of each bin."""
+    used = [(one.low, one.high, one.n, one.confidence, one.accuracy) for one in found.bins if one.n]
+    low, high, counts, said, true = (np.array(column) for column in zip(*used, strict=True))
+    with _figure(dark, 4.8, 5.6) as (figure, theme):
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        bar = {"width": high - low, "align": "edge", "edgecolor": theme["paper"]}
+        above.bar(low, true, color=CLASS_COLOURS[1], label="share of right answers", **bar)
+        above.vlines(said, true, said, color=CLASS_COLOURS[0], linewidth=2)
+        above.plot(said, said, "o", color=CLASS_COLOURS[0], markersize=4, label="stated, mean")
+        above.plot([0, 1], [0, 1], "--", color=theme["line"], linewidth=1)
+        above.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="right answers")
+        # Beneath all: in the picture it would lie over bars, wherever it is.
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+        above.set_title(
+            f"calibration error {found.calibration_error:.3f} of {found.n} texts\n"
+            f"mean confidence {found.confidence:.3f}, accuracy {found.accuracy:.3f}",
+            fontsize=10,
+        )
+        below.bar(low, counts, color=theme["line"], **bar)
+        below.set(xlabel="probability of the predicted class", ylabel="texts")
+    return figure
+
+
 def save(figure: Any, path: Path) -> None:
     """Write a figure; the ending of the path (svg, png, pdf) decides how."""
     from matplotlib import rc_context
@@ -292,17 +345,31 @@ def _figure(dark: bool, width: float, height: float) -> Iterator[tuple[Any, dict
         yield figure, theme
 
 
-def _diverging(theme: dict[str, str]) -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
+def _over(theme: dict[str, str], part: Part) -> tuple[float, float, float]:
+    """A part's colour, so strong over an empty mark."""
+    from matplotlib.colors import to_rgb
 
-    return LinearSegmentedColormap.from_list("scores", [_AGAINST, theme["none"], _FOR])
+    pairs = zip(to_rgb(theme["none"]), to_rgb(part.colour), strict=True)
+    red, green, blue = (empty + part.strength * (full - empty) for empty, full in pairs)
+    return red, green, blue
+
+
+def _class_legend(axes: Any, explanation: Explanation) -> None:
+    from matplotlib.patches import Patch
+
+    keys = [
+        Patch(color=colour_of(i), label=str(label))
+        for i, label in enumerate(explanation.classes[:_MAX_KEYS])
+    ]
+    style = {"fontsize": 8, "frameon": False, "title": "adds to", "title_fontsize": 8}
+    axes.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.0, 1.0), **style)
 
 
 def _amounts(theme: dict[str, str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     top = "#56b4e9" if theme is _DARK else "#08306b"
-    return LinearSegmentedColormap.from_list("amounts", [theme["none"], _FOR, top])
+    return LinearSegmentedColormap.from_list("amounts", [theme["none"], _MIDDLE, top])
 
 
 def _on(theme: dict[str, str], share: float) -> str:

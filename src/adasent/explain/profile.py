@@ -1,8 +1,8 @@
 """At which scale a model decides each class of a labelled corpus, as tables.
 
 Scale has two meanings. By *level*, what the mixture gives to phrases of t words, exactly. By
-*phrase*, how many words the deciding units are really made of: a unit on a high level may be a copy
-of one word, and counts as that word.
+*phrase*, how many words act together where something is added: a phrase of a level may be no more
+than a copy of one word, and then counts as that word.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from adasent.errors import DataError
 from adasent.explain.explainer import Model, explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
-from adasent.runtime.arrays import Doubles
+from adasent.runtime.arrays import Doubles, Ints
+from adasent.text.passage import Passage, read_passages
 
 Bands = tuple[tuple[str, int], ...]
 """Sizes that are counted together: name and last."""
@@ -38,6 +39,7 @@ N_SHUFFLES = 3
 #: A loss of accuracy that matters, when words are shuffled.
 MATTERING_LOSS = 0.01
 _MIN_PHRASES, _MAX_PHRASES = 3, 15
+_SHADE = "#6a6a6a"  # of shares; a colour is a class
 
 Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 """Names of the columns, and rows."""
@@ -143,6 +145,8 @@ def profile(
     labels
         The true ones; those the model does not know count as wrong.
     """
+    if model.thresholds_ is not None:
+        raise DataError("a profile is of one label a text; the model gives a text several")
     if not len(texts) or len(texts) != len(labels):
         raise DataError(
             f"expected at least one text and a label for each, got {len(texts)} and {len(labels)}"
@@ -150,7 +154,7 @@ def profile(
     sums = _Sums()
     for first in range(0, len(texts), CHUNK_TEXTS):
         chunk = slice(first, first + CHUNK_TEXTS)
-        found = explain(model, list(texts[chunk]))
+        found = explain(model, list(texts[chunk]), method="fast")
         for explanation, label in zip(found, labels[chunk], strict=True):
             sums.add(explanation, label)
     order = word_order(model, texts, labels)
@@ -159,20 +163,33 @@ def profile(
 
 def word_order(model: Model, texts: Sequence[str], labels: Sequence[Label], seed: int = 0) -> Order:
     """Predict as the texts are, and with their words shuffled :data:`N_SHUFFLES` times."""
-    ids = model.encoder(list(texts))
+    encoder = model.encoder
+    passages = read_passages(list(texts), encoder.tokenizer, encoder.max_words)
     rng = np.random.default_rng(seed)
     classes = model.classes_.tolist()
     true = np.array([classes.index(label) if label in classes else -1 for label in labels])
-    usual = model.network.probabilities(ids).argmax(axis=1)
+    usual = _labels(model, passages)
     losses, changed = np.zeros(len(true)), 0.0
     for _ in range(N_SHUFFLES):
-        shuffled = [rng.permutation(row) for row in ids]
-        other = model.network.probabilities(shuffled).argmax(axis=1)
+        other = _labels(model, [_shuffled(one, rng) for one in passages])
         losses += ((usual == true).astype(np.float64) - (other == true)) / N_SHUFFLES
         changed += float((usual != other).mean()) / N_SHUFFLES
     accuracy, loss = float((usual == true).mean()), float(losses.mean())
     half = 1.96 * float(losses.std(ddof=1)) / len(true) ** 0.5 if len(true) > 1 else float("inf")
     return Order(accuracy, accuracy - loss, loss - half, loss + half, changed)
+
+
+def _shuffled(passage: Passage, rng: np.random.Generator) -> Passage:
+    return passage.take(rng.permutation(len(passage.tokens)).tolist())
+
+
+def _labels(model: Model, passages: Sequence[Passage]) -> Ints:
+    """Which class each text gets."""
+    found: list[Ints] = []
+    for first in range(0, len(passages), CHUNK_TEXTS):
+        rows = model.encoder.rows(passages[first : first + CHUNK_TEXTS])
+        found.append(model.network.classify(rows).argmax(axis=1))
+    return np.concatenate(found)
 
 
 class _Sums:
@@ -190,8 +207,9 @@ class _Sums:
         probability = float(explanation.probabilities[best])
         shares = explanation.contributions[:, best] / probability
         levels = np.arange(1, len(shares) + 1)
-        scores = np.maximum(explanation.scores[:, best], 0.0)
-        start, end = explanation.bounds[:, 0], explanation.bounds[:, 1]
+        phrases = explanation.phrases.found
+        scores = np.maximum(phrases.scores[:, best], 0.0)
+        start, end = phrases.bounds.T
         parts = (
             np.array([right, probability, shares @ levels]),
             _in_bands(levels, shares),
@@ -202,9 +220,10 @@ class _Sums:
         self.keys.append(
             (name, "right" if right else "wrong", _band(LENGTHS, len(explanation.tokens)))
         )
-        if len(scores) and scores[0] > 0:  # phrases are ranked for the predicted class
-            words = explanation.tokens[start[0] : end[0]]
-            self.scores[len(words), name, " ".join(words)].append(float(scores[0]))
+        first = int(scores.argmax())
+        if scores[first] > 0:
+            words = explanation.tokens[start[first] : end[first]]
+            self.scores[len(words), name, " ".join(words)].append(float(scores[first]))
 
     def tables(self) -> dict[str, Table]:
         scales = ["texts", "accuracy", "probability", "mean level"]
@@ -275,6 +294,6 @@ def _html_cell(column: str, value: Any) -> str:
         return f"<td>{value:,}</td>"
     # A share is shaded by its size, so that a row can be read at a glance.
     if column.startswith(("level ", "phrase ", "belief ")):
-        shade = f' style="background:rgba(var(--for),{0.7 * value:.2f})"'
+        shade = f' style="background:{_SHADE}{round(0.7 * 255 * value):02x}"'
         return f"<td{shade}>{value:.2f}</td>"
     return f"<td>{value:.3f}</td>"

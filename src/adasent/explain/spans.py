@@ -12,10 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from adasent.runtime.arrays import Floats, Ints
-
-#: Weight that may be cut off on either side of a unit to get at its core.
-CORE_TAIL = 0.1
+from adasent.runtime.arrays import Floats
 
 
 def span_levels(gates: Iterable[Floats], n_words: int) -> Iterator[Floats]:
@@ -46,22 +43,3 @@ def child_shares(gates: Floats) -> tuple[Floats, Floats]:
     """(..., N) what of a unit comes from its left and its right child, by gates (..., 3, N)."""
     half = np.float32(0.5) * gates[..., 2, :]
     return gates[..., 0, :] + half, gates[..., 1, :] + half
-
-
-def cores(spans: Floats) -> tuple[Ints, Ints]:
-    """The words that make up a unit but for at most :data:`CORE_TAIL` of its weight on either side.
-
-    Parameters
-    ----------
-    spans
-        (..., n) the weights of n words.
-
-    Returns
-    -------
-    start, stop
-        (...,) the first of them and the one after the last.
-    """
-    before = np.cumsum(spans, axis=-1)
-    start = (before > CORE_TAIL).argmax(axis=-1)
-    reached = before >= 1 - CORE_TAIL
-    return start, reached.argmax(axis=-1) + 1

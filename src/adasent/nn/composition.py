@@ -55,7 +55,10 @@ class GatedComposition(nn.Module):
         return PyramidWeights(*(getattr(self, name) for name in PyramidWeights._fields))
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """First-level units of a batch (B, T, D) -> pooled levels (B, L, D)."""
+        """First-level units of a batch (B, T, D) -> pooled levels (B, L, D).
+
+        Lengths are on the device of the words or, better to predict on CUDA, on the CPU.
+        """
         return pyramid(words, lengths, self.weights(), **self._options())
 
     def trace(self, words: Tensor, lengths: Tensor) -> Pyramid:

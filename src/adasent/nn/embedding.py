@@ -42,10 +42,13 @@ class WordEmbedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids of any shape -> vectors (..., d)."""
-        is_trained = ids < len(self.trained)
         # Sparse: a batch touches a few hundred of many thousand rows.
+        if not len(self.fixed):
+            return F.embedding(ids, self.trained, sparse=True)
+        is_trained = ids < len(self.trained)
         vectors = F.embedding(torch.where(is_trained, ids, UNK_ID), self.trained, sparse=True)
-        if bool(is_trained.all()):
+        # Values are looked at on the CPU only: for another device the host would wait.
+        if ids.device.type == "cpu" and bool(is_trained.all()):
             return vectors
         rest = self.fixed[(ids - len(self.trained)).clamp(min=0)]
         return torch.where(is_trained.unsqueeze(-1), vectors, rest)

@@ -1,4 +1,10 @@
-"""What the levels of a pyramid say: beliefs in them, the classifier they share, their mixture."""
+"""What the levels of a pyramid say: beliefs in them, the classifier they share, their mixture.
+
+What is said of C classes is log probabilities of *answers*. Where a text has one class, the answers
+are the classes. Where it may have several, there are 2 C: yes to each class, then no to each. Both
+are kept because neither can be had from the other in float32 when it is near 1. A mixture of
+levels, and a cross-entropy with targets over the answers, are the same sums in both cases.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +34,20 @@ class LevelGate(nn.Module):
         """Log beliefs (B, L) in pooled levels (B, L, D); -inf for those that do not exist."""
         # One matrix product over all levels of all sentences, also under vmap.
         scores = self.score(levels.flatten(0, 1)).view(exists.shape)
-        return torch.log_softmax(scores.masked_fill(~exists, float("-inf")), dim=1)
+        return torch.log_softmax(torch.where(exists, scores, float("-inf")), dim=1)
 
 
 class LevelClassifier(nn.Module):
-    """g: an MLP with one hidden layer, or a linear map when ``classifier_size`` is 0."""
+    """g: an MLP with one hidden layer, or a linear map when ``classifier_size`` is 0.
 
-    def __init__(self, hidden_size: int, classifier_size: int, n_classes: int) -> None:
+    ``multilabel`` says that a text may have several of the classes; there are then A = 2 C answers.
+    """
+
+    def __init__(
+        self, hidden_size: int, classifier_size: int, n_classes: int, multilabel: bool = False
+    ) -> None:
         super().__init__()
+        self.multilabel = multilabel
         if classifier_size:
             self.hidden: nn.Linear | None = nn.Linear(hidden_size, classifier_size)
             self.out = nn.Linear(classifier_size, n_classes)
@@ -43,13 +55,28 @@ class LevelClassifier(nn.Module):
             self.hidden = None
             self.out = nn.Linear(hidden_size, n_classes)
 
+    @torch.no_grad()
+    def start_at(self, shares: Tensor) -> None:
+        """Say of a text of which nothing is known that it has each class with its share (C,).
+
+        Of many classes that a text rarely has, to learn just that would take epochs.
+        """
+        self.out.bias.copy_(torch.logit(shares, eps=1e-4))
+
     def forward(self, levels: Tensor, noise: Noise | None = None) -> Tensor:
-        """Log probabilities (..., C) of levels (..., D); with noise, levels must be (B, L, D)."""
+        """Log probabilities (..., A) of levels (..., D); with noise, levels must be (B, L, D)."""
         features = _drop(levels, noise, LEVELS)
         if self.hidden is not None:
             features = torch.relu(apply_linear(self.hidden, features))
             features = _drop(features, noise, HIDDEN)
-        return torch.log_softmax(apply_linear(self.out, features), dim=-1)
+        return log_answers(apply_linear(self.out, features), self.multilabel)
+
+
+def log_answers(scores: Tensor, multilabel: bool) -> Tensor:
+    """Log probabilities (..., A) of the answers, from scores (..., C) of the classes."""
+    if multilabel:
+        return torch.cat([nn.functional.logsigmoid(s) for s in (scores, -scores)], dim=-1)
+    return torch.log_softmax(scores, dim=-1)
 
 
 def _drop(features: Tensor, noise: Noise | None, site: int) -> Tensor:
@@ -59,9 +86,9 @@ def _drop(features: Tensor, noise: Noise | None, site: int) -> Tensor:
 
 
 def consensus(log_beliefs: Tensor, level_log_probs: Tensor) -> Tensor:
-    """The mixture p(c), the sum over levels of belief x level prediction, in log space.
+    """The mixture, for each answer the sum over levels of belief x level prediction, in log space.
 
     Log beliefs (B, L), minus infinity for levels a sentence does not have, and log probabilities
-    (B, L, C) give (B, C).
+    (B, L, A) give (B, A).
     """
     return torch.logsumexp(log_beliefs.unsqueeze(-1) + level_log_probs, dim=1)

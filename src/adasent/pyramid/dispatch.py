@@ -61,7 +61,8 @@ def pyramid(
     words
         (B, T, D) first level h^1; what lies beyond a sentence's length is never read.
     lengths
-        (B,) words of each sentence, at least 1 and at most T; on the device of the words.
+        (B,) words of each sentence, at least 1 and at most T; on the device of the words, or on the
+        CPU. From there, in ascending order and without a gradient, CUDA computes no padding.
     height
         Levels of a pyramid at most; None for as many as words.
 

@@ -57,10 +57,13 @@ class PyramidWeights(NamedTuple):
         Rows of W_L, W_R, then what G_L and G_R score the left and the right child's share above
         the composed one: a softmax depends on differences only.
         """
-        n = self.n_groups
-        gates = [g[: 2 * n] - g[2 * n :].repeat(2, 1) for g in (self.gate_left, self.gate_right)]
-        bias = self.gate_bias[: 2 * n] - self.gate_bias[2 * n :].repeat(2)
-        matrices = torch.cat([self.compose_left, self.compose_right, *gates])
+        # Few kernels, also backward: one puts together what was split, five what was sliced.
+        gates = torch.cat([self.gate_left, self.gate_right]).view(2, 3, self.n_groups, -1)
+        copies, composed = torch.split(gates, [2, 1], dim=1)
+        own = (copies - composed).flatten(0, 2)
+        copies, composed = torch.split(self.gate_bias.view(3, -1), [2, 1])
+        bias = (copies - composed).flatten()
+        matrices = torch.cat([self.compose_left, self.compose_right, own])
         return matrices, torch.cat([self.compose_bias, bias])
 
 

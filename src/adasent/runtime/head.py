@@ -1,7 +1,8 @@
 """From pooled levels to probabilities: how much each level is believed, what it says, the mixture.
 
-p(c) = sum over levels of belief x level prediction. For that sum, levels follow each other text
-after text, and ``firsts`` are the first level of each text.
+p(c) = sum over levels of belief x level prediction, whether a text has one class or may have
+several: only what a level says differs, a softmax over the classes or a sigmoid for each. For that
+sum, levels follow each other text after text, and ``firsts`` are the first level of each text.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from adasent.errors import AdaSentError
 from adasent.runtime.arrays import Doubles, Floats, Ints
+
+OVERFLOW = (
+    "the network overflows on these texts; its weights are far too large: "
+    "train again with a lower learning_rate, a higher penalty or activation='tanh'"
+)
 
 #: Added to a variance before its root is taken, as torch does.
 NORM_EPS = np.float32(1e-5)
@@ -29,7 +36,8 @@ def norm_rows(levels: Floats, gain: Floats, offset: Floats) -> Floats:
 class LevelHead:
     """The norm, the level gate w and the classifier g that all levels share."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, tensors: Mapping[str, np.ndarray], *, multilabel: bool = False) -> None:
+        self.multilabel = multilabel
         own = ("level_norm.", "level_gate.", "classifier.")
         self.tensors = {name: t for name, t in tensors.items() if name.startswith(own)}
 
@@ -64,6 +72,9 @@ class LevelHead:
         """The same from :meth:`hidden`, rectified, or where it is None from the levels."""
         # Classes first: sums over a handful of classes are then sums of long rows.
         scores = self._linear("classifier.out", features).T.astype(np.float64, order="C")
+        if self.multilabel:
+            # What overflowed must not look certain: its difference from itself is not a number.
+            return -np.logaddexp(0.0, -scores) + (scores - scores)
         scores -= scores.max(axis=0)
         scores -= np.log(np.exp(scores).sum(axis=0))
         return scores
@@ -86,3 +97,14 @@ def consensus(beliefs: Doubles, log_probs: Doubles, firsts: Ints) -> Doubles:
     """(C, n) probabilities from beliefs (n_levels,) and level predictions (C, n_levels)."""
     mixed: Doubles = np.add.reduceat(beliefs * np.exp(log_probs), firsts, axis=1)
     return mixed
+
+
+def settled(mixed: Doubles, *, multilabel: bool) -> Doubles:
+    """(n, C) of :func:`consensus` without rounding, or an error where the network overflowed.
+
+    Rows sum to 1 exactly; where a text may have several labels, nothing is beyond 1.
+    """
+    total: Doubles = mixed.sum(axis=1, keepdims=True)
+    if not (np.isfinite(total) & (multilabel | (total > 0))).all():
+        raise AdaSentError(OVERFLOW)
+    return np.minimum(mixed, 1.0) if multilabel else mixed / total

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,10 +11,11 @@ from adasent.errors import AdaSentError
 from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.climb import Backend, Composition, Memory, Passes, climb
-from adasent.runtime.head import LevelHead, beliefs, consensus
+from adasent.runtime.head import OVERFLOW, LevelHead, beliefs, consensus, settled
 from adasent.runtime.trace import Trace
 from adasent.saving.word_table import WordTable
 from adasent.systems.config import AdaSentConfig
+from adasent.text.rows import VectorTable, WordRows
 
 #: Words of a batch, at most: at D = 100 the product of a level then stays in a core's second
 #: cache. Longer texts make a batch of their own.
@@ -40,7 +42,7 @@ class Words:
         (n,) which of the distinct words each id is.
     """
 
-    def __init__(self, ids: Ints, table: WordTable, projection: Floats, matrix: Floats) -> None:
+    def __init__(self, ids: Ints, table: VectorTable, projection: Floats, matrix: Floats) -> None:
         distinct, self.which = _distinct(ids, len(table))
         self.units: Floats = table.rows(distinct) @ projection.T
         self.products: Floats = self.units @ matrix
@@ -76,11 +78,23 @@ class Network:
         self, config: AdaSentConfig, table: WordTable, tensors: Mapping[str, np.ndarray]
     ) -> None:
         self.config = config
-        self.table = table
+        self.table: VectorTable = table
         self.projection = tensors["projection.weight"]
         self.composition = Composition.of(config, tensors)
-        self.head = LevelHead(tensors)
+        self.head = LevelHead(tensors, multilabel=config.multilabel)
         self.backend = Backend()
+
+    def on(self, table: VectorTable | None) -> Network:
+        """The same network over the words of another table; None is its own."""
+        if table is None:
+            return self
+        other = copy.copy(self)
+        other.table = table
+        return other
+
+    def classify(self, rows: WordRows) -> Doubles:
+        """:meth:`probabilities` of what an encoder gives for texts."""
+        return self.on(rows.table).probabilities(rows.ids)
 
     def probabilities(self, texts: Sequence[Ints]) -> Doubles:
         """Classify texts.
@@ -92,28 +106,63 @@ class Network:
 
         Returns
         -------
-        (N, C) probabilities; rows sum to 1.
+        (N, C) probabilities; rows sum to 1, unless a text may have several labels.
         """
         found = np.empty((len(texts), self.config.n_classes))
+        # Overflow shows in the result, where settled finds it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for group, levels, layout, passes in self._climbs(texts):
+                found[group] = self.mix(levels, layout, passes)[-1].T
+        return self.settled(found) if len(texts) else found
+
+    def summaries(self, texts: Sequence[Ints]) -> Floats:
+        """Vectors of texts.
+
+        Parameters
+        ----------
+        texts
+            As of :meth:`probabilities`.
+
+        Returns
+        -------
+        (N, 2 D): the mean of a text's pooled levels by the beliefs in them, and its last level, the
+        top of the pyramid; both as gate and classifier read them.
+        """
+        found = np.empty((len(texts), 2 * self.config.hidden_size), dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for group, packed, layout, passes in self._climbs(texts):
+                firsts = layout.first_level
+                levels = self.head.normalise(packed, passes.norm_rows)[layout.level_rows]
+                belief = beliefs(self.head.scores(levels), firsts[:-1])
+                weighted = belief[:, None] * levels
+                found[group, : self.config.hidden_size] = np.add.reduceat(weighted, firsts[:-1])
+                found[group, self.config.hidden_size :] = levels[firsts[1:] - 1]
+        if not np.isfinite(found).all():
+            raise AdaSentError(OVERFLOW)
+        return found
+
+    def _climbs(self, texts: Sequence[Ints]) -> Iterator[tuple[Ints, Floats, Layout, Passes]]:
+        """Positions of some texts and their pooled levels, which the next batch writes over."""
         if not len(texts):
-            return found
+            return
         lengths = np.array([len(ids) for ids in texts], dtype=np.int64)
         groups = batches(lengths, BATCH_WORDS)
         memory = Memory(self.composition, max(int(lengths[group].sum()) for group in groups))
         passes = self.passes(lengths)
-        # Overflow shows in the result, where normalised finds it.
-        with np.errstate(over="ignore", invalid="ignore"):
-            words = self.words(np.concatenate([texts[i] for group in groups for i in group]))
-            done = 0
-            for group in groups:
-                layout = Layout(lengths[group], self.config.max_height)
-                which = np.empty_like(layout.word_rows)
-                which[layout.word_rows] = words.which[done : done + len(which)]
-                done += len(which)
-                first = words.first_level(which, memory)
-                levels = climb(*first, layout, self.composition, passes, memory).levels
-                found[group] = self._mix(levels, layout, passes)[-1].T
-        return normalised(found)
+        words = self.words(np.concatenate([texts[i] for group in groups for i in group]))
+        done = 0
+        for group in groups:
+            layout = Layout(lengths[group], self.config.max_height)
+            which = np.empty_like(layout.word_rows)
+            which[layout.word_rows] = words.which[done : done + len(which)]
+            done += len(which)
+            first = words.first_level(which, memory)
+            yield (
+                group,
+                climb(*first, layout, self.composition, passes, memory).levels,
+                layout,
+                passes,
+            )
 
     def trace(self, tokens: Sequence[str], ids: Ints) -> Trace:
         """Everything about one text of (T,) ids; the tokens are only passed on."""
@@ -124,7 +173,7 @@ class Network:
             words = self.words(ids)
             first = words.units[words.which], words.products[words.which]
             pyramid = climb(*first, layout, self.composition, passes, keep=True)
-            belief, log_probs, mixed = self._mix(pyramid.levels, layout, passes)
+            belief, log_probs, mixed = self.mix(pyramid.levels, layout, passes)
         units, gates = pyramid.by_level(layout)
         return Trace(
             tokens=tuple(tokens),
@@ -135,7 +184,7 @@ class Network:
             beliefs=belief,
             level_probabilities=np.exp(log_probs).T,
             level_log_probs=log_probs.T,
-            probabilities=normalised(mixed.T)[0],
+            probabilities=self.settled(mixed.T)[0],
         )
 
     def passes(self, lengths: Ints) -> Passes:
@@ -146,7 +195,7 @@ class Network:
         """The distinct words of a call, and which of them each id is."""
         return Words(ids, self.table, self.projection, self.composition.matrix)
 
-    def _mix(
+    def mix(
         self, levels: Floats, layout: Layout, passes: Passes
     ) -> tuple[Doubles, Doubles, Doubles]:
         """Packed pooled levels -> beliefs and level predictions, text after text; consensus."""
@@ -156,13 +205,6 @@ class Network:
         log_probs = self.head.log_probs(levels)[:, rows]
         return belief, log_probs, consensus(belief, log_probs, firsts)
 
-
-def normalised(probabilities: Doubles) -> Doubles:
-    """Rows that sum to 1 exactly, or an error where the network overflowed."""
-    total: Doubles = probabilities.sum(axis=1, keepdims=True)
-    if not (np.isfinite(total) & (total > 0)).all():
-        raise AdaSentError(
-            "the network overflows on these texts; its weights are far too large: "
-            "train again with a lower learning_rate, a higher penalty or activation='tanh'"
-        )
-    return probabilities / total
+    def settled(self, mixed: Doubles) -> Doubles:
+        """(n, C) of the consensus without rounding; an error where the network overflowed."""
+        return settled(mixed, multilabel=self.head.multilabel)

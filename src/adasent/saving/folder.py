@@ -24,6 +24,8 @@ TENSORS, CONFIG, VOCABULARY, TRAINING = (
     "training.json",
 )
 FILES = (TENSORS, VOCABULARY, TRAINING, CONFIG)
+#: The folder of an encoder, in the folder of a model that stands on one.
+ENCODER = "encoder"
 #: Where `adasent train` keeps an unfinished run inside the folder; a save leaves it there.
 CHECKPOINT = ".checkpoint"
 #: Seconds that a save waits for another one in the same folder.
@@ -39,7 +41,14 @@ def foreign_files(folder: Path) -> set[str]:
     """Names in a folder that no version of this library has put there."""
     if not folder.is_dir():
         return set()
-    return {path.name for path in folder.iterdir()} - {*FILES, *_PARTS, CHECKPOINT, _NEW, _LOCK}
+    return {path.name for path in folder.iterdir()} - {
+        *FILES,
+        *_PARTS,
+        ENCODER,
+        CHECKPOINT,
+        _NEW,
+        _LOCK,
+    }
 
 
 def has_model(folder: Path) -> bool:
@@ -86,7 +95,11 @@ def hold(folder: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator
                 parent.rmdir()
 
 
-def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+def write_files(
+    folder: str | os.PathLike[str],
+    files: Mapping[str, bytes],
+    encoder: Mapping[str, Path] | None = None,
+) -> None:
     """Put the files of a model into a folder, in place of those that are there.
 
     Whatever happens on the way, the folder holds the old model or the new one. A folder that holds
@@ -97,6 +110,8 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
     ----------
     files
         The content of each of :data:`FILES`.
+    encoder
+        What to copy to the folder :data:`ENCODER`, by name; None: there is to be none.
     """
     target = _resolve(folder)
     if target.exists() and not target.is_dir():
@@ -105,12 +120,14 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
         _repair(target)
         try:
             if _may_swap(target):
-                _stage(_beside(target, _NEW), files, like=target)
+                _stage(_beside(target, _NEW), files, encoder or {}, like=target)
                 _swap(target)
             else:
                 target.mkdir(exist_ok=True)
-                _stage(target / _NEW, files)
+                _stage(target / _NEW, files, encoder or {})
                 _move_files(target)
+                if not encoder:  # that of the model before is of no use
+                    shutil.rmtree(target / ENCODER, ignore_errors=True)
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(folder)) from error
         finally:
@@ -158,9 +175,18 @@ def _may_swap(target: Path) -> bool:
     )
 
 
-def _stage(new: Path, files: Mapping[str, bytes], like: Path | None = None) -> None:
+def _stage(
+    new: Path, files: Mapping[str, bytes], encoder: Mapping[str, Path], like: Path | None = None
+) -> None:
     """Write files to a new folder and wait until they are on disk; the configuration is last."""
     new.mkdir()
+    if encoder:
+        (new / ENCODER).mkdir()
+    for name, source in encoder.items():
+        with source.open("rb") as origin, (new / ENCODER / name).open("wb") as file:
+            shutil.copyfileobj(origin, file, 1 << 20)
+            file.flush()
+            os.fsync(file.fileno())
     for name in FILES:
         part = new / f"{name}.part"
         with part.open("wb") as file:
@@ -184,6 +210,9 @@ def _swap(target: Path) -> None:
 def _move_files(target: Path) -> None:
     """Put new files in the place of old ones, in a folder without configuration meanwhile."""
     (target / CONFIG).unlink(missing_ok=True)
+    if (target / _NEW / ENCODER).exists():  # if not, it was moved before a kill
+        shutil.rmtree(target / ENCODER, ignore_errors=True)
+        (target / _NEW / ENCODER).rename(target / ENCODER)
     for name in FILES:
         if (target / _NEW / name).exists():
             (target / _NEW / name).replace(target / name)
@@ -199,7 +228,7 @@ def _repair(target: Path) -> None:
         _move_files(target)
     if old.exists():
         for path in old.iterdir():  # what is no part of the old model, such as a checkpoint
-            if path.name not in (*FILES, *_PARTS) and not (target / path.name).exists():
+            if path.name not in (*FILES, *_PARTS, ENCODER) and not (target / path.name).exists():
                 path.rename(target / path.name)
     for path in (new, old, inner):
         shutil.rmtree(path, ignore_errors=True)

@@ -20,13 +20,16 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from adasent.checks import check_integer
+from adasent.checks import check_integer, check_range
+from adasent.encoders.folder import EncoderFolder, SavedEncoder
 from adasent.errors import ConfigError, ModelFormatError
 from adasent.saving.folder import CONFIG, TENSORS, TRAINING, VOCABULARY, repair, write_files
 from adasent.text.tokenize import TOKENIZERS, Tokenizer, get_tokenizer
 from adasent.version import __version__
 
-FORMAT = 1
+#: Of models that stand on a word table, and of those that stand on an encoder, which a reader of
+#: the first would take for models that know no word.
+FORMAT, WITH_ENCODER = 1, 2
 #: Bytes of each file, at most: far above any real model, low enough to be read without harm.
 MAX_BYTES = {
     TENSORS: 8 * 2**30,
@@ -61,6 +64,8 @@ class SavedModel:
     vocabulary: list[Any]  # JSON values whose meaning is the system's
     tensors: dict[str, np.ndarray]  # as they are stored
     training: dict[str, Any] = field(default_factory=dict)  # affects no prediction
+    encoder: SavedEncoder | None = None  # that it stands on, in place of a word table
+    thresholds: np.ndarray | None = None  # (C,) where a text may have several labels
 
 
 class Stored(NamedTuple):
@@ -88,11 +93,19 @@ class Opened(NamedTuple, Generic[C, V]):
     vocabulary: V
 
 
-def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
-    """Write a model folder, in place of the model that is there; all of it or nothing."""
+def write_model(
+    folder: str | os.PathLike[str], model: SavedModel, encoder: EncoderFolder | None = None
+) -> None:
+    """Write a model folder, in place of the model that is there; all of it or nothing.
+
+    Parameters
+    ----------
+    encoder
+        What is to be copied into the folder, if anything.
+    """
     kind, labels = _labels_to_json(model.classes)
     header = {
-        "format": FORMAT,
+        "format": FORMAT if model.encoder is None else WITH_ENCODER,
         "library_version": __version__,
         "system": model.system,
         _settings_key(model.system): model.settings,
@@ -100,6 +113,10 @@ def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
         "max_words": model.max_words,
         "labels": {"kind": kind, "values": labels},
     }
+    if model.thresholds is not None:
+        header["thresholds"] = model.thresholds.tolist()
+    if model.encoder is not None:
+        header["encoder"] = model.encoder.to_dict()
     contiguous = {name: np.ascontiguousarray(array) for name, array in model.tensors.items()}
     # A word a line where a line is a word; n-grams and counts would double the file.
     flat = all(isinstance(word, str) for word in model.vocabulary)
@@ -112,6 +129,7 @@ def write_model(folder: str | os.PathLike[str], model: SavedModel) -> None:
             TRAINING: _to_json(model.training),
             CONFIG: _to_json(header),
         },
+        None if encoder is None else encoder.files,
     )
 
 
@@ -166,9 +184,10 @@ def _read(source: Path, schema: Schema[C, V]) -> Opened[C, V]:
     if not source.is_dir():
         raise ModelFormatError(f"expected a model folder, but {source} is not a folder")
     header = _read_object(source, CONFIG)
-    if header.get("format") != FORMAT:
+    number = header.get("format")
+    if number not in (FORMAT, WITH_ENCODER):
         raise ModelFormatError(
-            f"{source / CONFIG}: expected format {FORMAT}, got {_short(header.get('format'))}; "
+            f"{source / CONFIG}: expected format {FORMAT} or {WITH_ENCODER}, got {_short(number)}; "
             "it was written by another version of adasent, install that or train again"
         )
     with naming(source / CONFIG):
@@ -183,6 +202,14 @@ def _read(source: Path, schema: Schema[C, V]) -> Opened[C, V]:
         check_integer("max_words", max_words, 1)
         classes = _labels_from_json(header["labels"])
         config = schema.parse_settings(settings, len(classes))
+        thresholds = _thresholds_from_json(header.get("thresholds"), len(classes))
+        if getattr(config, "multilabel", False) != (thresholds is not None):
+            raise ModelFormatError(
+                "expected thresholds where network.multilabel is true, and only there"
+            )
+        encoder = None
+        if number == WITH_ENCODER:
+            encoder = SavedEncoder.from_dict(header["encoder"])
     words = _read_json(source, VOCABULARY)
     with naming(source / VOCABULARY):
         if not isinstance(words, list) or not words:
@@ -193,7 +220,16 @@ def _read(source: Path, schema: Schema[C, V]) -> Opened[C, V]:
     tensors = _read_tensors(source, expected)
     training = _read_object(source, TRAINING)
     saved = SavedModel(
-        schema.system, settings, tokenizer, max_words, classes, words, tensors, training
+        schema.system,
+        settings,
+        tokenizer,
+        max_words,
+        classes,
+        words,
+        tensors,
+        training,
+        encoder,
+        thresholds,
     )
     return Opened(saved, config, vocabulary)
 
@@ -324,3 +360,13 @@ def _labels_from_json(entry: Mapping[str, Any]) -> np.ndarray:
     if len(set(values)) != len(values) or (kind == "float" and not np.isfinite(labels).all()):
         raise ModelFormatError("labels are not distinct and finite")
     return labels
+
+
+def _thresholds_from_json(values: Any, n_classes: int) -> np.ndarray | None:
+    if values is None:
+        return None
+    if not isinstance(values, list) or len(values) != n_classes:
+        raise ModelFormatError(f"expected thresholds to be a list of {n_classes} numbers")
+    for value in values:
+        check_range("thresholds", value, 0, 1)
+    return np.array(values, dtype=np.float64)

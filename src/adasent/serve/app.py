@@ -16,10 +16,14 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
+from adasent.explain.colours import CLASS_COLOURS
 from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Work
-from adasent.serve.limits import Gate, Limits, Refused, read_texts, texts_model
+from adasent.serve.feedback import FeedbackFile, feedback_model
+from adasent.serve.hosts import KnownHosts
+from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
 from adasent.serve.metrics import CONTENT_TYPE, Instrument, Metrics
 from adasent.serve.work import Explain, Predict
 from adasent.version import __version__
@@ -31,11 +35,15 @@ _REASONS = {
     408: "The body came too slowly.",
     413: "Too many texts, or one too long.",
     415: "Not announced as JSON.",
-    422: "Not a list of texts that are not blank.",
+    422: "A text that is blank, or something else that was not asked for.",
     503: "Too many requests wait, or the service stops; see Retry-After.",
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Problem, "description": text} for status, text in _REASONS.items()
+}
+
+_NOT_STORED: dict[int | str, dict[str, Any]] = {
+    500: {"model": schemas.Problem, "description": "The label could not be written to the file."}
 }
 
 
@@ -49,10 +57,17 @@ class Stopping(Refused):
 class Service:
     """The endpoints and what they share; the page calls the model by the name."""
 
-    def __init__(self, predictor: Predictor, name: str, limits: Limits) -> None:
+    def __init__(
+        self, predictor: Predictor, name: str, limits: Limits, feedback: FeedbackFile | None = None
+    ) -> None:
+        if feedback is not None and predictor.thresholds_ is not None:
+            raise ConfigError(
+                "feedback takes one label a text, and this model gives a text several; leave it out"
+            )
         self.predictor = predictor
         self.name = name
         self.limits = limits
+        self.feedback_file = feedback
         self.stopping = False  # True once no more requests are accepted
         self.gate = Gate(limits)
         self.metrics = Metrics(pending=lambda: self.gate.n_requests)
@@ -61,6 +76,7 @@ class Service:
         self._explain = Explain(predictor, limits.max_explained_words)
         self.predict_body = texts_model(limits.max_texts, limits.max_chars)
         self.explain_body = texts_model(limits.max_explained, limits.max_chars)
+        self.feedback_body = feedback_model(self._predict.classes, limits.max_chars)
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
@@ -81,9 +97,25 @@ class Service:
         value = f'{{"explanations": [{", ".join(results)}]}}'
         return Response(value, media_type="application/json")
 
+    async def feedback(self, request: Request) -> schemas.Stored:
+        """Keep the right label of a text, with what the model says, for the next training."""
+        assert self.feedback_file is not None  # or there were no such endpoint
+        with self.gate.admit() as admission:
+            right = await read_body(request, self.feedback_body, self.limits, admission)
+            (found,) = await self.batcher.run(self._predict, [right.text])
+            label, probability = found["label"], max(found["probabilities"])
+            try:
+                await asyncio.to_thread(
+                    self.feedback_file.add, right.text, right.label, label, probability
+                )
+            except (OSError, ConfigError) as error:
+                raise Refused(500, f"not stored: {error}") from error
+        self.metrics.texts.labels(request.url.path).inc()
+        return schemas.Stored(predicted=label, probability=probability)
+
     async def _answer(self, request: Request, schema: type[BaseModel], work: Work) -> list[Any]:
         with self.gate.admit() as admission:
-            texts = await read_texts(request, schema, self.limits, admission)
+            texts = (await read_body(request, schema, self.limits, admission)).texts
             results = await _while_connected(request, self.batcher.run(work, texts))
         self.metrics.texts.labels(request.url.path).inc(len(texts))
         return results
@@ -95,10 +127,18 @@ class Service:
             name=self.name,
             version=__version__,
             classes=self._predict.classes,
+            thresholds=None
+            if self.predictor.thresholds_ is None
+            else self.predictor.thresholds_.tolist(),
             hidden_size=self.predictor.network.config.hidden_size,
-            n_vocabulary=len(encoder.vocabulary),
+            n_vocabulary=encoder.n_words,
             max_words=encoder.max_words,
             n_texts=self.predictor.training_.get("n_texts"),
+            colours=[
+                CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(self._predict.classes))
+            ],
+            examples=_examples(self.predictor.training_, self._predict.classes),
+            feedback=self.feedback_file is not None,
             limits=schemas.Bounds(
                 **asdict(self.limits) | {"max_explained_words": self._explain.max_words}
             ),
@@ -117,9 +157,29 @@ class Service:
         return Response(self.metrics.render(), media_type=CONTENT_TYPE)
 
 
-def create_app(predictor: Predictor, name: str = "model", limits: Limits | None = None) -> FastAPI:
-    """The service as an ASGI application; ``app.state.service`` is the :class:`Service`."""
-    service = Service(predictor, name, limits or Limits())
+def _examples(training: Mapping[str, Any], classes: list[Any]) -> list[schemas.Example]:
+    """Those of a model; of a folder that somebody else wrote, the ones that can be used."""
+    found = training.get("examples")
+    return [
+        schemas.Example(text=one["text"], label=one["label"])
+        for one in (found if isinstance(found, list) else [])
+        if isinstance(one, dict) and isinstance(one.get("text"), str) and one["text"].strip()
+        if one.get("label") in classes
+    ]
+
+
+def create_app(
+    predictor: Predictor,
+    name: str = "model",
+    limits: Limits | None = None,
+    feedback: FeedbackFile | None = None,
+    names: frozenset[str] | None = None,
+) -> FastAPI:
+    """The service as an ASGI application; ``app.state.service`` is the :class:`Service`.
+
+    ``names`` are those of :func:`adasent.serve.hosts.names_of`; None answers to any.
+    """
+    service = Service(predictor, name, limits or Limits(), feedback)
     app = FastAPI(
         title="adasent",
         version=__version__,
@@ -133,21 +193,27 @@ def create_app(predictor: Predictor, name: str = "model", limits: Limits | None 
     _add_pages(app)
     for kind in (Refused, HTTPException, Exception):
         app.add_exception_handler(kind, _problem)
+    if names is not None:
+        app.add_middleware(KnownHosts, names=names)
     app.add_middleware(Instrument, metrics=service.metrics, stopping=lambda: service.stopping)
     return app
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
-    for path, endpoint, body, answer in (
+    posts: list[tuple[str, Any, type[BaseModel], type[BaseModel]]] = [
         ("/v1/predict", service.predict, service.predict_body, schemas.Predictions),
         ("/v1/explain", service.explain, service.explain_body, schemas.Explanations),
-    ):
+    ]
+    if service.feedback_file is not None:
+        posts.append(("/v1/feedback", service.feedback, service.feedback_body, schemas.Stored))
+    for path, endpoint, body, answer in posts:
         content = {"application/json": {"schema": body.model_json_schema()}}
+        problems = _PROBLEMS | (_NOT_STORED if answer is schemas.Stored else {})
         app.add_api_route(
             path,
             endpoint,
             methods=["POST"],
-            responses={200: {"model": answer, "description": answer.__doc__}, **_PROBLEMS},
+            responses={200: {"model": answer, "description": answer.__doc__}, **problems},
             openapi_extra={"requestBody": {"required": True, "content": content}},
         )
     app.add_api_route("/v1/model", service.model, response_description="The model.")

@@ -3,7 +3,7 @@
 No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
 closed at a cost, so that none takes long, and each waiting request adds one text a turn, so that a
 request of a thousand texts does not hold up one of a single text. A text too long for a batch goes
-to a thread of its own kind, the slow lane.
+to a thread of its own kind, the slow lane, and so does every explanation.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ from starlette.requests import ClientDisconnect, Request
 
 from adasent.checks import check_range
 
-_EXPECTED = 'expected {"texts": ["...", ...]}'
-
 
 class Refused(Exception):
     """A request that is answered with an error status and one line saying why.
@@ -96,13 +94,21 @@ def texts_model(max_texts: int, max_chars: int) -> type[BaseModel]:
     """The schema of a body: ``{"texts": [...]}`` within these limits."""
     text = Annotated[str, StringConstraints(max_length=max_chars, pattern=r"\S")]
     texts = Annotated[list[text], Field(min_length=1, max_length=max_texts)]
-    return create_model("Texts", __config__=ConfigDict(extra="forbid"), texts=(texts, ...))
+    return create_model(
+        "Texts",
+        __config__=ConfigDict(extra="forbid"),
+        __doc__='{"texts": ["...", ...]}',
+        texts=(texts, ...),
+    )
 
 
-async def read_texts(
+async def read_body(
     request: Request, schema: type[BaseModel], limits: Limits, admission: Admission
-) -> list[str]:
-    """The texts of a request; refused if too large, too slow, not JSON, or not of the schema."""
+) -> Any:
+    """The body of a request; refused if too large, too slow, not JSON, or not of the schema.
+
+    The docstring of the schema is an example of it, for those who got it wrong.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         # Also keeps pages of other sites from using the service: browsers ask before such requests.
@@ -140,23 +146,23 @@ async def _read(request: Request, limits: Limits, admission: Admission) -> bytes
     return b"".join(parts)
 
 
-def _parse(body: bytes, schema: type[BaseModel]) -> list[str]:
+def _parse(body: bytes, schema: type[BaseModel]) -> BaseModel:
+    expected = f"expected {schema.__doc__}"
     if not body.strip():
-        raise Refused(400, f"the body is empty; {_EXPECTED}")
+        raise Refused(400, f"the body is empty; {expected}")
     try:
-        texts: list[str] = schema.model_validate_json(body.decode()).texts  # type: ignore[attr-defined]
+        return schema.model_validate_json(body.decode())
     except UnicodeDecodeError as error:
         raise Refused(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
     except ValidationError as error:
-        raise _refusal(error) from None
-    return texts
+        raise _refusal(error, expected) from None
 
 
-def _refusal(error: ValidationError) -> Refused:
+def _refusal(error: ValidationError, expected: str) -> Refused:
     """The first thing that is wrong, as a status and one line."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     kind, context = first["type"], first.get("ctx", {})
-    position = f"texts[{first['loc'][1]}]" if len(first["loc"]) > 1 else "texts"
+    position = "".join(f"[{at}]" if i else str(at) for i, at in enumerate(first["loc"]))
     match kind:
         case "json_invalid":
             return Refused(400, f"the body is not JSON: {context['error']}")
@@ -173,6 +179,8 @@ def _refusal(error: ValidationError) -> Refused:
         case "string_type" | "string_unicode":
             return Refused(422, f"{position}: expected a string")
         case "extra_forbidden":
-            return Refused(422, f"unknown field {first['loc'][0][:50]!r}; {_EXPECTED}")
+            return Refused(422, f"unknown field {first['loc'][0][:50]!r}; {expected}")
+        case "value_error":
+            return Refused(422, f"{position}: {context['error']}")
         case _:
-            return Refused(422, _EXPECTED)
+            return Refused(422, expected)

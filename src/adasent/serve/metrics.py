@@ -28,7 +28,7 @@ HEADERS = {
 }
 _PATHS = frozenset(
     {"/", "/docs", "/openapi.json", "/metrics", "/healthz"}
-    | {"/v1/predict", "/v1/explain", "/v1/model"}
+    | {"/v1/predict", "/v1/explain", "/v1/model", "/v1/feedback"}
 )
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 

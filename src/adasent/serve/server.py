@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,6 +14,8 @@ from fastapi import FastAPI
 from adasent.estimators.predictor import Predictor
 from adasent.runtime.threads import blas_threads
 from adasent.serve.app import Service, Stopping, create_app
+from adasent.serve.feedback import FeedbackFile
+from adasent.serve.hosts import names_of
 from adasent.serve.limits import Limits
 from adasent.serve.work import warm_up
 
@@ -53,18 +56,24 @@ def serve(
     *,
     name: str = "model",
     limits: Limits | None = None,
+    feedback: Path | None = None,
+    allow_hosts: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a model until interrupted; port 0 takes one that is free.
 
-    ``ready`` is called with the address once connections are accepted.
+    ``ready`` is called with the address once connections are accepted. Labels that users put right
+    are added to the CSV file ``feedback``; without one, the page does not ask for them. On loopback
+    the service answers to names of loopback alone, and to those of ``allow_hosts``.
     """
+    kept = None if feedback is None else FeedbackFile(feedback)
     with listen(host, port) as listening, blas_threads(1):
         # One thread a product: the lanes and the event loop share the cores.
         warm_up(predictor)
         if ready is not None:
             ready(address(listening))
-        Server(create_app(predictor, name, limits)).run([listening])
+        names = names_of(host, loopback=is_loopback(host), allowed=allow_hosts)
+        Server(create_app(predictor, name, limits, kept, names)).run([listening])
 
 
 def listen(host: str, port: int) -> socket.socket:

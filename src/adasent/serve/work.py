@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import warnings
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
 from adasent.errors import AdaSentWarning
 from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
-from adasent.runtime.arrays import Ints
+from adasent.runtime.answers import labels_of
+from adasent.serve.batching import BATCH_COST
 from adasent.serve.limits import Refused
+from adasent.text.passage import Passage
 from adasent.text.tokenize import run_tokenizer
 
-#: An explanation costs so many predictions.
-EXPLAIN_COST = 3
+#: An explanation asks the model about hundreds of parts of the text. Of whatever length, it is too
+#: long for a batch: predictions must not wait for it.
+EXPLAIN_COST = BATCH_COST + 1
 
 
 def cost(n_words: int, predictor: Predictor) -> int:
@@ -34,25 +36,28 @@ class Predict:
         self.predictor = predictor
         self.classes = predictor.classes_.tolist()
 
-    def prepare(self, text: str) -> tuple[tuple[Ints, int], int]:
-        """Ids and the number of words before the cut at max_words, and the cost."""
+    def prepare(self, text: str) -> tuple[tuple[Passage, int], int]:
+        """The text as it is read, the number of words before the cut at max_words, the cost."""
         encoder = self.predictor.encoder
         tokens = run_tokenizer(encoder.tokenizer, text)
-        ids = encoder.vocabulary.encode(tokens[: encoder.max_words])
-        return (ids, len(tokens)), cost(len(ids), self.predictor)
+        passage = Passage(text, tokens[: encoder.max_words], encoder.tokenizer)
+        return (passage, len(tokens)), cost(len(passage), self.predictor)
 
-    def run(self, prepared: Sequence[tuple[Ints, int]]) -> list[dict[str, Any]]:
-        """Label and probabilities of each text, and what was adapted in it."""
-        probabilities = self.predictor.network.probabilities([ids for ids, _ in prepared])
-        best = probabilities.argmax(axis=1).tolist()
+    def run(self, prepared: Sequence[tuple[Passage, int]]) -> list[dict[str, Any]]:
+        """Label, or list of labels, and probabilities of each text, and what was adapted in it."""
+        rows = self.predictor.encoder.rows([passage for passage, _ in prepared])
+        probabilities = self.predictor.network.classify(rows)
+        labels = labels_of(probabilities, self.predictor.classes_, self.predictor.thresholds_)
         return [
             {
-                "label": self.classes[i],
+                "label": list(label) if isinstance(label, tuple) else label,
                 "probabilities": row,
                 "n_words": n_words,
-                "truncated": n_words > len(ids),
+                "truncated": n_words > len(passage),
             }
-            for (ids, n_words), i, row in zip(prepared, best, probabilities.tolist(), strict=True)
+            for (passage, n_words), label, row in zip(
+                prepared, labels.tolist(), probabilities.tolist(), strict=True
+            )
         ]
 
 
@@ -80,7 +85,7 @@ class Explain:
                 f"expected at most {self.max_words} words to explain, got {n_words}; "
                 "/v1/predict takes longer texts",
             )
-        return text, EXPLAIN_COST * cost(n_words, self.predictor)
+        return text, EXPLAIN_COST
 
     def run(self, prepared: Sequence[str]) -> list[str]:
         """Explanations; written here, because that takes time that the event loop has not."""
@@ -88,13 +93,17 @@ class Explain:
         with self._filters, warnings.catch_warnings():
             warnings.simplefilter("ignore", AdaSentWarning)
             found = explain(self.predictor, prepared)
-        return [one.to_json() for one in found]
+        return [json.dumps(one.to_dict() | {"known": self._known(one.tokens)}) for one in found]
+
+    def _known(self, tokens: Sequence[str]) -> list[bool]:
+        """Whether the model knows each word; one that stands on an encoder reads any in pieces."""
+        encoder = self.predictor.encoder
+        return [encoder.contextual or token in encoder.vocabulary for token in tokens]
 
 
 def warm_up(predictor: Predictor) -> None:
     """Load and compile now what the first requests would else wait for."""
     with contextlib.suppress(ImportError):  # numba is optional
         import adasent.runtime.compiled  # noqa: F401
-    ids = np.zeros(3, dtype=np.int64)
-    predictor.network.probabilities([ids])
+    predictor.predict_proba(["a b c"])
     explain(predictor, ["a b c"])

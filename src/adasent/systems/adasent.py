@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from adasent.nn import GatedComposition, LevelClassifier, LevelGate, Noise, Projection, consensus
+from adasent.nn import (
+    GatedComposition,
+    LevelClassifier,
+    LevelGate,
+    LevelNorm,
+    Noise,
+    Projection,
+    consensus,
+)
 from adasent.pyramid.weights import Pyramid
 from adasent.systems.base import System, drop_words, exists
 from adasent.systems.config import AdaSentConfig
@@ -18,9 +26,9 @@ from adasent.systems.gradient_flow import gradient_flow
 class AdaSentOutput(NamedTuple):
     """What the network says of B sentences, padded to L words."""
 
-    log_probs: Tensor  # (B, C) log p(C = c | x)
+    log_probs: Tensor  # (B, A) log p(C = c | x); A answers: see adasent.nn.levels
     log_beliefs: Tensor  # (B, L) log gamma_t; -inf above a sentence's top level
-    level_log_probs: Tensor  # (B, L, C) log p(C = c | H_x = t)
+    level_log_probs: Tensor  # (B, L, A) log p(C = c | H_x = t)
     pyramid: Pyramid | None  # every unit and gate, where they were asked for
 
 
@@ -28,6 +36,7 @@ class AdaSent(System):
     """Embedding, projection, pyramid, level norm, level gate and classifier, composed."""
 
     config_type = AdaSentConfig
+    host_lengths = True
     config: AdaSentConfig
 
     def __init__(self, config: AdaSentConfig) -> None:
@@ -43,12 +52,14 @@ class AdaSent(System):
             gate_groups=config.gate_groups,
             max_height=config.max_height,
         )
-        self.level_norm = nn.LayerNorm(size) if config.level_norm else None
+        self.level_norm = LevelNorm(size) if config.level_norm else None
         self.level_gate = LevelGate(size, config.gate_size if config.level_gate == "mlp" else None)
-        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
+        self.classifier = LevelClassifier(
+            size, config.classifier_size, config.n_classes, config.multilabel
+        )
 
     def forward(self, ids: Tensor, lengths: Tensor, *, keep_units: bool = False) -> AdaSentOutput:
-        """Classify a padded batch: (B, T) ids, (B,) lengths of at least 1.
+        """Classify a padded batch: (B, T) ids, (B,) lengths of at least 1, which may be on the CPU.
 
         ``keep_units`` keeps every unit and gate of the pyramids, for gradient flow and tests.
         """
@@ -74,7 +85,7 @@ class AdaSent(System):
         if self.level_norm is not None:
             levels = self.level_norm(levels)
         log_beliefs = self.level_gate(levels, exists(levels, lengths))  # (B, L)
-        level_log_probs = self.classifier(levels, noise)  # (B, L, C)
+        level_log_probs = self.classifier(levels, noise)  # (B, L, A)
         return AdaSentOutput(
             consensus(log_beliefs, level_log_probs), log_beliefs, level_log_probs, pyramid
         )
@@ -83,11 +94,11 @@ class AdaSent(System):
         """That of the consensus, and ``level_loss`` times the mean of what each level says."""
         loss = super().loss(output, targets)
         if self.config.level_loss:
-            reached = torch.isfinite(output.log_beliefs)  # (B, L)
-            said = targets[:, None] * output.level_log_probs  # (B, L, C)
-            each = -torch.where(targets[:, None] > 0, said, 0.0).sum(dim=2)
+            reached = output.log_beliefs > float("-inf")  # (B, L)
+            said = targets[:, None] * output.level_log_probs  # (B, L, A)
+            each = torch.where(targets[:, None] > 0, said, 0.0).sum(dim=2)
             mean = torch.where(reached, each, 0.0).sum(dim=1) / reached.sum(dim=1)
-            loss = loss + self.config.level_loss * mean
+            loss = loss - self.config.level_loss * mean
         return loss
 
     def penalty(self) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from adasent.nn import GatedComposition, LevelClassifier, Noise, WordEmbedding, keyed_dropout
 from adasent.nn.dropout import VECTORS
 from adasent.systems.config import SystemConfig as SystemConfig
+from adasent.text.vocabulary import SPECIALS
 
 
 class Prediction(Protocol):
@@ -19,13 +21,13 @@ class Prediction(Protocol):
 
     @property
     def log_probs(self) -> Tensor:
-        """(B, C)."""
+        """(B, A) of the answers: the classes, or yes and no to each; see adasent.nn.levels."""
 
 
 class SystemOutput(NamedTuple):
     """What a system says of B sentences."""
 
-    log_probs: Tensor  # (B, C)
+    log_probs: Tensor  # (B, A)
 
 
 class System(nn.Module):
@@ -38,6 +40,8 @@ class System(nn.Module):
 
     #: The dataclass that fixes the network's shape; each subclass names its own.
     config_type: ClassVar[type[SystemConfig]]
+    #: Whether prediction on CUDA leaves lengths on the CPU: a pyramid then computes no padding.
+    host_lengths: ClassVar[bool] = False
 
     def __init__(self, config: SystemConfig) -> None:
         super().__init__()
@@ -48,17 +52,37 @@ class System(nn.Module):
         """Classify a padded batch: (B, T) ids, (B,) lengths of at least 1."""
         return self.classify(self.embedding(ids), lengths)
 
+    def forget_words(self) -> None:
+        """Leave of the word table the specials alone: an encoder makes the vectors."""
+        n, size = len(SPECIALS), self.config.vector_size
+        self.config = replace(self.config, n_trained=n, n_fixed=0)
+        self.embedding = WordEmbedding(n, 0, size)
+
     def classify(self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None) -> Prediction:
         """The same from word vectors (B, T, d) on; ``noise`` while training."""
         raise NotImplementedError
+
+    def start_at(self, shares: Tensor) -> None:
+        """Begin with the share (C,) of texts that have each class, where they may have several."""
+        classifier = getattr(self, "classifier", None)
+        if isinstance(classifier, LevelClassifier):
+            classifier.start_at(shares)
 
     @classmethod
     def widen(cls, table: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray:
         """The first word table (V, d) as a network with these settings takes it."""
         return table
 
+    def output_layer(self) -> nn.Linear | None:
+        """What the softmax takes comes from this layer, in proportion to its weights and offsets.
+
+        None where it does not, so that they cannot be scaled to calibrate the network.
+        """
+        classifier = getattr(self, "classifier", None)
+        return classifier.out if isinstance(classifier, LevelClassifier) else None
+
     def loss(self, output: Any, targets: Tensor) -> Tensor:
-        """(B,) loss of each sentence, from what ``classify`` gave; targets are (B, C)."""
+        """(B,) loss of each sentence, from what ``classify`` gave; targets are (B, A)."""
         return cross_entropy(output.log_probs, targets)
 
     def penalty(self) -> Tensor:
@@ -92,7 +116,10 @@ class SentenceSystem(System):
 
 
 def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
-    """(B,) negative log-likelihood of target distributions (B, C)."""
+    """(B,) negative log-likelihood of targets (B, A) over the answers.
+
+    Where a text may have several classes, that is the sum of their binary cross-entropies.
+    """
     # A class of probability 0 adds nothing, also where its log probability is -inf.
     return -torch.where(targets > 0, targets * log_probs, 0.0).sum(dim=1)
 
@@ -100,7 +127,12 @@ def cross_entropy(log_probs: Tensor, targets: Tensor) -> Tensor:
 def exists(vectors: Tensor, lengths: Tensor) -> Tensor:
     """(B, T) True where a sentence of a padded batch has a word."""
     positions = torch.arange(vectors.shape[1], device=vectors.device)
-    return positions < lengths.to(vectors.device)[:, None]
+    return positions < lengths_beside(vectors, lengths)[:, None]
+
+
+def lengths_beside(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Lengths on the device of the vectors; the host does not wait until they are there."""
+    return lengths.to(vectors.device, non_blocking=vectors.is_cuda)
 
 
 def drop_words(vectors: Tensor, noise: Noise | None) -> Tensor:
@@ -126,5 +158,5 @@ def pool_words(words: Tensor, lengths: Tensor, pooling: str) -> Tensor:
 def classify_sentences(
     classifier: LevelClassifier, sentences: Tensor, noise: Noise | None
 ) -> Tensor:
-    """One vector a sentence (B, D) -> (B, C) log probabilities."""
+    """One vector a sentence (B, D) -> (B, A) log probabilities."""
     return classifier(sentences[:, None], noise)[:, 0]  # type: ignore[no-any-return]

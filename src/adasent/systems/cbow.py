@@ -31,7 +31,7 @@ class CBow(SentenceSystem):
     def __init__(self, config: CBowConfig) -> None:
         super().__init__(config)
         self.classifier = LevelClassifier(
-            config.vector_size, config.classifier_size, config.n_classes
+            config.vector_size, config.classifier_size, config.n_classes, config.multilabel
         )
 
     def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:

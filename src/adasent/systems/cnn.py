@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from adasent.checks import check_flag, check_range
-from adasent.nn import Noise, apply_linear, keyed_dropout
+from adasent.nn import Noise, apply_linear, keyed_dropout, log_answers
 from adasent.nn.dropout import HIDDEN
 from adasent.systems.base import System, SystemOutput, take_words
 from adasent.systems.config import SystemConfig, checked, whole
@@ -87,7 +87,11 @@ class Cnn(System):
         if noise is not None:
             features = keyed_dropout(features[:, None], noise.key, noise.hidden_rate, HIDDEN)[:, 0]
         scores = F.linear(features, self._limited(self.out.weight), self.out.bias)
-        return SystemOutput(torch.log_softmax(scores, dim=1))
+        return SystemOutput(log_answers(scores, self.config.multilabel))
+
+    def output_layer(self) -> nn.Linear | None:
+        """None under a norm limit: weights that are scaled may be limited anew."""
+        return None if self.config.max_norm else self.out
 
     def _limited(self, weight: Tensor) -> Tensor:
         """Rows scaled to the norm limit.

@@ -37,6 +37,9 @@ class SystemConfig(JsonConfig):
     vector_size: int = whole(MISSING, 1)
     #: Further rows of the word table, for words that keep their pre-trained vector.
     n_fixed: int = whole(0, 0)
+    #: Whether a text may have several of the classes, or none: each then has a probability of its
+    #: own, a sigmoid of its score. Else a text has one class, and the probabilities sum to 1.
+    multilabel: bool = checked(False, check_flag)
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -65,7 +65,7 @@ class WideConvolution(nn.Module):
 
 
 class Dcnn(SentenceSystem):
-    """Layers of wide convolution, folding, k-max pooling and tanh; then a softmax."""
+    """Layers of wide convolution, folding, k-max pooling and tanh; then the classifier."""
 
     config_type = DcnnConfig
     config: DcnnConfig
@@ -79,7 +79,9 @@ class Dcnn(SentenceSystem):
         for width, n_out in zip(config.widths, config.n_maps, strict=True):
             self.layers.append(WideConvolution(n_in, n_out, n_rows, width))
             n_in, n_rows = n_out, n_rows // 2
-        self.classifier = LevelClassifier(n_in * n_rows * config.top, 0, config.n_classes)
+        self.classifier = LevelClassifier(
+            n_in * n_rows * config.top, 0, config.n_classes, config.multilabel
+        )
 
     def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Convolve, fold, pool and bend, layer by layer."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from adasent.checks import check_choice, check_range
 from adasent.nn import GatedComposition, LevelClassifier, Projection
-from adasent.systems.base import SentenceSystem
+from adasent.systems.base import SentenceSystem, lengths_beside
 from adasent.systems.config import SystemConfig, checked, whole
 
 
@@ -27,6 +27,7 @@ class GrConv(SentenceSystem):
     """The top of the pyramid as a fixed-length sentence vector."""
 
     config_type = GrConvConfig
+    host_lengths = True
     config: GrConvConfig
 
     def __init__(self, config: GrConvConfig) -> None:
@@ -40,12 +41,14 @@ class GrConv(SentenceSystem):
             gate_size=None,
             copy_bias=config.copy_bias,
         )
-        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
+        self.classifier = LevelClassifier(
+            size, config.classifier_size, config.n_classes, config.multilabel
+        )
 
     def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The roots of the pyramids."""
         levels = self.composition(self.projection(words), lengths)  # (B, T, D)
-        top = lengths.to(levels.device)[:, None, None] - 1
+        top = lengths_beside(levels, lengths)[:, None, None] - 1
         return torch.take_along_dim(levels, top, dim=1)[:, 0]
 
     def penalty(self) -> Tensor:

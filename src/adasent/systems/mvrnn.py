@@ -85,7 +85,9 @@ class MvRecNN(System):
             for layer in (self.join_vectors, self.join_matrices):
                 halves = torch.eye(size).repeat(1, 2) / 2
                 layer.weight.copy_(halves + 0.01 * torch.randn_like(halves))
-        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
+        self.classifier = LevelClassifier(
+            size, config.classifier_size, config.n_classes, config.multilabel
+        )
 
     def forward(
         self, ids: Tensor, lengths: Tensor, *, structure: Tensor | None = None

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from adasent.checks import check_range
-from adasent.nn import LevelClassifier, Noise, Projection, apply_linear
+from adasent.nn import LevelClassifier, Noise, Projection, apply_linear, log_answers
 from adasent.systems.base import System, classify_sentences, exists, take_words
 from adasent.systems.config import SystemConfig, checked, whole
 from adasent.systems.trees import put, take, take_children, tree_levels, with_spare_place
@@ -40,8 +40,8 @@ class RaeConfig(SystemConfig):
 class RaeOutput(NamedTuple):
     """What the network says of B sentences."""
 
-    log_probs: Tensor  # (B, C) of the sentence
-    node_log_probs: Tensor  # (B, C) mean over all nodes, words among them
+    log_probs: Tensor  # (B, A) of the sentence
+    node_log_probs: Tensor  # (B, A) mean over all nodes, words among them
     reconstruction: Tensor  # (B,) mean error over all parents; 0 for a single word
 
 
@@ -61,7 +61,7 @@ class Rae(System):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
         self.label = nn.Linear(size, config.n_classes)
-        self.classifier = LevelClassifier(2 * size, 0, config.n_classes)
+        self.classifier = LevelClassifier(2 * size, 0, config.n_classes, config.multilabel)
 
     def classify(self, vectors: Tensor, lengths: Tensor, noise: Noise | None = None) -> RaeOutput:
         """Find the trees, then compose them level by level and classify."""
@@ -81,7 +81,7 @@ class Rae(System):
         is_node = torch.cat([inside, *(level.exists for level in levels)], dim=1)
         mean = _mean(nodes, is_node)
         sentence = torch.cat([states[:, 0], mean], dim=1)
-        labels = torch.log_softmax(apply_linear(self.label, nodes), dim=2)
+        labels = log_answers(apply_linear(self.label, nodes), self.config.multilabel)
         reconstruction = torch.zeros_like(mean[:, 0])
         if levels:
             start, middle, end, is_parent = (

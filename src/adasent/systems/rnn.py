@@ -57,7 +57,9 @@ class Rnn(SentenceSystem):
         super().__init__(config)
         size = config.hidden_size
         self.recurrence = Recurrence(config.vector_size, size)
-        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
+        self.classifier = LevelClassifier(
+            size, config.classifier_size, config.n_classes, config.multilabel
+        )
 
     def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The state after the last word."""
@@ -81,7 +83,9 @@ class BRnn(SentenceSystem):
         self.left = Recurrence(config.vector_size, size)
         self.right = Recurrence(config.vector_size, size)
         self.latent = nn.Linear(2 * size + config.vector_size, size)
-        self.classifier = LevelClassifier(size, config.classifier_size, config.n_classes)
+        self.classifier = LevelClassifier(
+            size, config.classifier_size, config.n_classes, config.multilabel
+        )
 
     def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Contexts, latent features, maximum over words."""

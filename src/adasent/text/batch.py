@@ -53,13 +53,12 @@ def length_buckets(
     order: who shuffles them first meets other neighbours.
     """
     order = np.argsort(lengths, kind="stable")
+    ends = np.cumsum(n_cells(lengths[order], height))
     batches: list[np.ndarray] = []
-    start = cells = 0
-    for stop, row_cells in enumerate(n_cells(lengths[order], height).tolist()):
-        if stop > start and (stop - start == batch_size or cells + row_cells > max_cells):
-            batches.append(order[start:stop])
-            start, cells = stop, 0
-        cells += row_cells
-    if len(order):
-        batches.append(order[start:])
+    start = used = 0
+    while start < len(order):
+        full = int(np.searchsorted(ends, used + max_cells, side="right"))
+        stop = max(start + 1, min(start + batch_size, full))
+        batches.append(order[start:stop])
+        start, used = stop, int(ends[stop - 1])
     return batches

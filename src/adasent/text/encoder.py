@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import reprlib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from adasent.errors import AdaSentWarning, DataError
+from adasent.text.rows import WordRows
 from adasent.text.tokenize import REMEMBERED, Tokenizer, run_tokenizer, split_chunk, words
 from adasent.text.vocabulary import UNK_ID, Vocabulary
+
+if TYPE_CHECKING:
+    from adasent.text.passage import Passage
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -55,7 +59,12 @@ class TextEncoder:
 
     A text without any token becomes one unknown word. Both cases are counted and warned of once
     a call: nothing is lost silently.
+
+    With the word table of a network, this is the first of the word encoders
+    (:class:`adasent.encoders.protocol.WordEncoder`): a word has one vector, whatever its text.
     """
+
+    contextual: ClassVar[bool] = False
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: Vocabulary, max_words: int) -> None:
         self.tokenizer = tokenizer
@@ -69,6 +78,22 @@ class TextEncoder:
             return self._by_chunk(texts)
         tokenised = tokenise(texts, self.tokenizer, self.max_words)
         return [self.vocabulary.encode(tokens) for tokens in tokenised]
+
+    @property
+    def n_words(self) -> int:
+        """Words that have a vector of their own, and the specials."""
+        return len(self.vocabulary)
+
+    def stream(self, texts: Sequence[str]) -> Iterator[WordRows]:
+        """Rows of the network's own table, of all texts at once."""
+        yield WordRows(self(texts), None)
+
+    def rows(self, passages: Sequence[Passage]) -> WordRows:
+        """The same of texts that were tokenised before."""
+        return WordRows([self.vocabulary.encode(one.tokens) for one in passages], None)
+
+    def place(self, device: str) -> None:
+        """Nothing is computed here."""
 
     def _by_chunk(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The same where each piece between white space is tokenised by itself."""
@@ -122,7 +147,8 @@ def cut(tokenised: list[list[str]], max_words: int, *, stacklevel: int = 3) -> l
     long = sum(len(tokens) > max_words for tokens in tokenised)
     empty = sum(not tokens for tokens in tokenised)
     _warn(len(tokenised), long, empty, max_words, stacklevel + 1)
-    return [tokens[:max_words] for tokens in tokenised]
+    # What is short enough is not copied: of a million texts that would be hundreds of megabytes.
+    return [tokens if len(tokens) <= max_words else tokens[:max_words] for tokens in tokenised]
 
 
 def _warn(n_texts: int, long: int, empty: int, max_words: int, stacklevel: int = 4) -> None:

@@ -18,6 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from adasent.training.metric import EXTRA_COLUMNS
+
 
 class Callback:
     """An observer for whom every event does nothing; events come in this order."""
@@ -42,7 +44,10 @@ class ProgressBar(Callback):
     """A bar over all examples of all epochs with rate and estimate, and a line an epoch.
 
     It is drawn on standard error by default. Without a terminal only the lines are written.
+    ``measure`` is the name of what the validation part is measured by, beside the loss.
     """
+
+    measure = "accuracy"
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
@@ -83,7 +88,9 @@ class ProgressBar(Callback):
     def on_epoch_end(self, epoch: int, row: Mapping[str, Any], is_best: bool) -> None:
         line = f"epoch {epoch + 1:3d}  loss {row['train_loss']:.4f}"
         if row["valid_accuracy"] is not None:
-            line += f"  valid loss {row['valid_loss']:.4f} accuracy {row['valid_accuracy']:.4f}"
+            line += f"  valid loss {row['valid_loss']:.4f}"
+            line += f" {self.measure} {row['valid_accuracy']:.4f}"
+            line += "".join(f" {EXTRA_COLUMNS[k]} {row[k]:.4f}" for k in EXTRA_COLUMNS if k in row)
         line += f"  {row['examples_per_second']:,.0f} texts/s{'  best' if is_best else ''}"
         self.console.print(line, highlight=False, soft_wrap=True)
 

@@ -140,5 +140,6 @@ def run_fingerprint(run: Run, device: torch.device) -> str:
         "versions": [__version__, torch.__version__, np.__version__],
         "device": device.type,
         "threads": torch.get_num_threads(),
+        **run.details(),
     }
     return json.dumps(settings, sort_keys=True)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from adasent.text.batch import n_cells, pad
+from adasent.text.passage import Passage
 from adasent.text.vocabulary import PAD_ID
 
 #: Texts to diagnose a network on, and units their pyramids may have: all of them are kept.
@@ -26,9 +27,12 @@ class Examples:
     """N encoded texts with their targets."""
 
     ids: list[np.ndarray]  # N arrays of word ids, none empty
-    targets: np.ndarray  # (N, C) probabilities: one-hot for labels, or soft; they sum to 1
+    # (N, A) probabilities of the answers (adasent.nn.levels): one-hot for labels, or soft; they sum
+    # to 1, or to C where a text may have several labels.
+    targets: np.ndarray
     weights: np.ndarray  # (N,) non-negative weight of each text in the loss
     heights: list[np.ndarray] | None = None  # N trees (adasent.data.trees); None where unused
+    passages: list[Passage] | None = None  # the N texts themselves; None where unused
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -45,6 +49,7 @@ class Examples:
             self.targets[rows],
             self.weights[rows],
             None if self.heights is None else [self.heights[i] for i in rows],
+            None if self.passages is None else [self.passages[i] for i in rows],
         )
 
     def sample(self, seed: int, height: int | None = None) -> Examples:
@@ -68,7 +73,7 @@ class StackedBatch(NamedTuple):
 
     ids: Tensor  # (K, B, T) int32, padded with PAD_ID
     lengths: Tensor  # (K, B)
-    targets: Tensor  # (K, B, C)
+    targets: Tensor  # (K, B, A)
     weights: Tensor  # (K, B)
     trees: dict[str, Tensor]  # (K, B, T) heights as "structure"; empty for systems without
 
@@ -84,12 +89,12 @@ class StackedExamples:
         self, examples: Sequence[Examples], device: torch.device, dtype: torch.dtype
     ) -> None:
         self.filler = max(len(one) for one in examples)
-        n_models, n_classes = len(examples), examples[0].targets.shape[1]
+        n_models, n_answers = len(examples), examples[0].targets.shape[1]
         n_words = 1 + max(int(one.lengths.sum()) for one in examples)
         words = np.full((n_models, n_words), PAD_ID, dtype=np.int32)
         starts = np.zeros((n_models, self.filler + 1), dtype=np.int64)
         lengths = np.ones_like(starts)
-        targets = np.zeros((*starts.shape, n_classes))
+        targets = np.zeros((*starts.shape, n_answers))
         weights = np.zeros(starts.shape)
         heights = None if examples[0].heights is None else np.zeros_like(words)
         for k, one in enumerate(examples):
@@ -113,16 +118,16 @@ class StackedExamples:
         lengths = self.lengths.gather(1, rows)
         place = torch.arange(width, device=rows.device)
         at = self.starts.gather(1, rows).unsqueeze(-1) + place  # (K, B, T)
-        at = torch.where(place < lengths.unsqueeze(-1), at, 0)  # word 0 is padding
+        at *= place < lengths.unsqueeze(-1)  # word 0 is padding
         ids = self.words.gather(1, at.flatten(1)).view(at.shape)
         trees = {}
         if self.heights is not None:
             trees["structure"] = self.heights.gather(1, at.flatten(1)).view(at.shape)
-        classes = rows.unsqueeze(-1).expand(-1, -1, self.targets.shape[-1])
+        answers = rows.unsqueeze(-1).expand(-1, -1, self.targets.shape[-1])
         return StackedBatch(
             ids,
             lengths,
-            self.targets.gather(1, classes),
+            self.targets.gather(1, answers),
             self.weights.gather(1, rows),
             trees,
         )

@@ -7,10 +7,25 @@ from typing import Any
 
 from adasent.checks import check_flag, check_integer
 from adasent.errors import ConfigError, nearest
+from adasent.notebook import html_columns
+from adasent.training.metric import rank
+
+#: Columns that a notebook shows, and what it calls them.
+_SHOWN = {
+    "train_loss": "loss",
+    "train_accuracy": "accuracy",
+    "valid_loss": "validation loss",
+    "valid_accuracy": "validation accuracy",
+    "seconds": "seconds",
+}
 
 
 class History(Sequence[Mapping[str, Any]]):
-    """Rows of an epoch each: epoch, losses, accuracies, gradient norm, gradient flow, seconds."""
+    """Rows of an epoch each: epoch, losses, accuracies, gradient norm, gradient flow, seconds.
+
+    Where a text may have several labels, ``valid_accuracy`` is the micro F1 at a threshold of a
+    half.
+    """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]] = ()) -> None:
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
@@ -28,6 +43,48 @@ class History(Sequence[Mapping[str, Any]]):
         if self.rows and name not in self.rows[0]:
             raise KeyError(f"no column {name!r} in the history{nearest(name, self.rows[0])}")
         return [row[name] for row in self.rows]
+
+    def add(self, row: dict[str, Any], metric: str = "accuracy") -> bool:
+        """Add an epoch; is it the best?
+
+        By the metric, then by lower loss (:func:`adasent.training.metric.rank`); the last without
+        a validation part.
+        """
+        self.rows.append(row)
+        if (
+            self.best_epoch is not None
+            and row["valid_accuracy"] is not None
+            and rank(row, metric) <= rank(self.rows[self.best_epoch], metric)
+        ):
+            return False
+        self.best_epoch = len(self) - 1
+        return True
+
+    def is_over(self, n_epochs: int, patience: int | None) -> bool:
+        """Whether all epochs are done, or the best is ``patience`` epochs ago; None never ends."""
+        if len(self) >= n_epochs:
+            return True
+        if patience is None or self.best_epoch is None:
+            return False
+        return len(self) - 1 - self.best_epoch >= patience
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "History(no epochs)"
+        n = "1 epoch" if len(self) == 1 else f"{len(self)} epochs"
+        best = "" if self.best_epoch is None else f", best {self.best_epoch + 1}"
+        row = self.rows[-1 if self.best_epoch is None else self.best_epoch]
+        accuracy = row.get("valid_accuracy")
+        valid = "" if accuracy is None else f": validation accuracy {accuracy:.4f}"
+        return f"History({n}{best}{valid}{', interrupted' if self.interrupted else ''})"
+
+    def _repr_html_(self) -> str:
+        """A table of the epochs, the best one bold, for notebooks."""
+        names = [name for name in _SHOWN if any(row.get(name) is not None for row in self.rows)]
+        rows = [
+            [i + 1, *(_short(row.get(name)) for name in names)] for i, row in enumerate(self.rows)
+        ]
+        return html_columns(["epoch", *(_SHOWN[name] for name in names)], rows, self.best_epoch)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -49,3 +106,7 @@ class History(Sequence[Mapping[str, Any]]):
         history = cls(rows)
         history.best_epoch, history.interrupted = best, values["interrupted"]
         return history
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.4g}" if isinstance(value, float) else value

@@ -26,6 +26,10 @@ from adasent.training.run import Run
 from adasent.training.schedule import EpochOrder, epoch_order, training_plan
 from adasent.training.stacked import Stack
 
+#: The precision of products on CUDA, as torch names it: "medium" lets the pyramid store them in
+#: bfloat16 and all others read TF32, "high" has TF32 everywhere.
+CUDA_PRECISION = "medium"
+
 #: Finished models are taken out of the stack when no more than this share is still training. Until
 #: then they idle, which costs little; every smaller stack has to be recorded anew.
 _CROWDED = 0.75
@@ -37,12 +41,16 @@ def default_device() -> torch.device:
 
 
 @contextmanager
-def _matrix_units(device: torch.device) -> Iterator[None]:
-    """On CUDA, products of float32 by the matrix units, which read TF32: many times as fast."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if device.type == "cuda" else before)
-    try:
+def matrix_units(device: torch.device) -> Iterator[None]:
+    """On CUDA, products by the matrix units, which read TF32 or bfloat16: many times as fast."""
+    if device.type != "cuda":
         yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(CUDA_PRECISION)
+    try:
+        with torch.cuda.device(device):  # where Triton launches
+            yield
     finally:
         torch.set_float32_matmul_precision(before)
 
@@ -86,10 +94,10 @@ def train(
         members[0].resume(state)
     first_epoch = len(members[0].history)
     n_epochs = max(run.config.epochs for run in runs)
-    n_examples = sum(len(run.training) for run in runs)
-    _notify(callbacks, "on_train_begin", n_epochs, n_examples, first_epoch)
+    n_examples = sum(run.epoch_size for run in runs)
+    notify(callbacks, "on_train_begin", n_epochs, n_examples, first_epoch)
     try:
-        with Interrupt() as interrupt, _matrix_units(stack.device):
+        with Interrupt() as interrupt, matrix_units(stack.device):
             present = members
             for epoch in range(first_epoch, n_epochs):
                 interrupt.check()
@@ -104,7 +112,7 @@ def train(
         for member in unfinished:
             member.history.interrupted = True
     finally:
-        _notify(callbacks, "on_train_end")
+        notify(callbacks, "on_train_end")
     for member in members:
         stack.write(member.run.model, member.best)
         member.run.model.eval()
@@ -127,34 +135,16 @@ class _Member:
         self.order = self.order_of(len(self.history))
 
     def order_of(self, epoch: int) -> EpochOrder:
-        run = self.run
-        return epoch_order(self.lengths, run.config.batch_size, run.seed, epoch, run.height)
+        run, config = self.run, self.run.config
+        return epoch_order(
+            self.lengths, config.batch_size, run.seed, epoch, run.height, config.epoch_size
+        )
 
     @property
     def finished(self) -> bool:
-        if len(self.history) >= self.run.config.epochs:
-            return True
-        best = self.history.best_epoch
-        if self.run.validation is None or best is None:
-            return False
-        return len(self.history) - 1 - best >= self.run.config.patience
-
-    def add_row(self, row: dict[str, Any]) -> bool:
-        """Add an epoch to the history; is it the best?
-
-        Higher accuracy, then lower loss; the last without both.
-        """
-        self.history.rows.append(row)
-        best = self.history.best_epoch
-        if best is not None and row["valid_accuracy"] is not None:
-            old = self.history.rows[best]
-            if (row["valid_accuracy"], -row["valid_loss"]) <= (
-                old["valid_accuracy"],
-                -old["valid_loss"],
-            ):
-                return False
-        self.history.best_epoch = len(self.history) - 1
-        return True
+        config = self.run.config
+        patience = None if self.run.validation is None else config.patience
+        return self.history.is_over(config.epochs, patience)
 
 
 def _check(runs: Sequence[Run], checkpoint: Checkpoint | None) -> None:
@@ -195,19 +185,22 @@ def _run_epoch(
     seconds = time.perf_counter() - started
     valid_losses: list[float] | list[None] = [None] * len(present)
     accuracies: list[float] | list[None] = [None] * len(present)
+    more: list[dict[str, float]] = [{}] * len(present)
     if stack.validation is not None:
         valid_losses, accuracies = stack.evaluate()
+        more = stack.extra_columns()
     for k, member in enumerate(present):
         if member.finished:
             continue
         norm = norm_sums[k] / n_batches[k]
         _check_norm(norm, epoch)
-        n_examples = len(member.run.training)
+        n_examples = member.run.epoch_size
         row: dict[str, Any] = {
             "epoch": epoch,
             "train_loss": loss_sums[k] / n_examples,
             "valid_loss": valid_losses[k],
             "valid_accuracy": accuracies[k],
+            **more[k],
             "gradient_norm": norm,
             "gradient_flow": None,
             "seconds": seconds,
@@ -218,12 +211,12 @@ def _run_epoch(
             stack.write(member.run.model, now)
             ids, lengths, targets, _ = member.sample.tensors()
             row |= member.run.model.diagnostics(ids, lengths, targets)
-        is_best = member.add_row(row)
+        is_best = member.history.add(row, member.run.config.metric)
         if is_best:
             member.best = now
         if checkpoint:
             checkpoint.write(TrainingState(stack.tensors(), member.best, member.history))
-        _notify(callbacks, "on_epoch_end", epoch, row, is_best)
+        notify(callbacks, "on_epoch_end", epoch, row, is_best)
 
 
 def _train_epoch(
@@ -246,7 +239,7 @@ def _train_epoch(
         if stack.device.type == "cpu":
             _check_norm(float((stack.norms * steps.n_rows[step].sign()).sum()), epoch)
             loss = float((stack.losses * steps.n_rows[step]).sum()) / int(n_rows.sum())
-        _notify(callbacks, "on_batch_end", epoch, n_done, loss)
+        notify(callbacks, "on_batch_end", epoch, n_done, loss)
 
 
 def _check_norm(norm: float, epoch: int) -> None:
@@ -257,6 +250,7 @@ def _check_norm(norm: float, epoch: int) -> None:
         )
 
 
-def _notify(callbacks: Sequence[Callback], event: str, *values: object) -> None:
+def notify(callbacks: Sequence[Callback], event: str, *values: object) -> None:
+    """Tell all observers of an event."""
     for callback in callbacks:
         getattr(callback, event)(*values)

@@ -6,12 +6,16 @@ moments of other words alone. Both do what torch's optimisers do for one model.
 
 The gradient of word vectors comes occurrence by occurrence and is summed to one row a word. On CUDA
 Triton kernels (:mod:`adasent.training.rows_triton`) sum and update without the host ever waiting;
-:class:`TorchRows` is their definition.
+:class:`TorchRows` is their definition. Dense weights are updated there by one kernel
+(:mod:`adasent.training.dense_triton`) instead of many that each read and write all of them.
 """
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import torch
@@ -21,6 +25,19 @@ if TYPE_CHECKING:
     from adasent.training.rows_triton import TritonRows
 
     Rows: TypeAlias = "TorchRows | TritonRows"
+
+Betas: TypeAlias = tuple[float, float]
+
+
+class Pace(NamedTuple):
+    """(K,) numbers of a step: norms in double precision, all others of the weights' type."""
+
+    norms: Tensor  # of the gradients, before clipping
+    active: Tensor  # 1.0, or 0.0 for a model without a batch, which stays as it is
+    scale: Tensor  # factor on all gradients; 0.0 for a model that stays
+    size: Tensor  # of the step
+    correction: Tensor  # what the root of a square is divided by
+    row_size: Tensor  # of the step of the table, whose roots are not divided
 
 
 class AdamStep(NamedTuple):
@@ -114,6 +131,7 @@ class Optimizer(ABC):
     """
 
     _sums: ClassVar[tuple[str, ...]]  # names of what is kept of each weight
+    _betas: ClassVar[Betas | None] = None
     _eps: ClassVar[float]
 
     def __init__(
@@ -137,22 +155,40 @@ class Optimizer(ABC):
         gradient: Tensor,  # (K, P)
         table: Tensor,  # (K, V, d)
         rows: Rows | None,  # gradient of some rows of the table; None leaves it alone
-        scale: Tensor,  # (K,) factor on all gradients of a model
-        active: Tensor,  # (K,) 1.0, or 0.0 for a model whose weights and state stay as they are
-    ) -> None:
-        """One step of all models, in place."""
-        size, correction = self._pace(active)
-        row_size = size * correction * self.state["table_rate"]
-        numbers = (scale * active, active, size, correction, row_size)
-        scale, active, size, correction, row_size = (x.to(weights.dtype) for x in numbers)
-        direction, square = self._direction(gradient * scale[:, None], active[:, None])
-        root = (square.sqrt() / correction[:, None]).add_(self._eps)
-        weights -= size[:, None] * direction / root
+        clip_norm: Tensor,  # (K,) largest norm of all gradients of a model
+        n_rows: Tensor,  # (K,) texts of its batch; a model without any stays as it is
+    ) -> Pace:
+        """Clip the gradients and take one step of all models, in place."""
+        kernels = _kernels(weights.device.type)
+        if kernels is None:
+            pace = self._pace(gradient, rows, clip_norm, n_rows)
+            _, active, scale, size, correction, _ = (number[:, None] for number in pace)
+            direction, square = self._direction(gradient * scale, active)
+            root = (square.sqrt() / correction).add_(self._eps)
+            weights -= size * direction / root
+        else:
+            squares = None if rows is None else rows.squares
+            pace = kernels.pace(gradient, squares, clip_norm, n_rows, self.state, self._betas)
+            sums = [self.state[name] for name in self._sums]
+            kernels.update(weights, gradient, sums, pace, self._betas, self._eps)
         if rows is not None:
-            self._update_rows(rows, table, scale, active, row_size)
+            self._update_rows(rows, table, pace)
+        return pace
+
+    def _pace(self, gradient: Tensor, rows: Rows | None, clip_norm: Tensor, n_rows: Tensor) -> Pace:
+        squares = gradient.square().sum(dim=1).double()
+        if rows is not None:
+            squares += rows.squares
+        norms = squares.sqrt()
+        active = (n_rows > 0).double()
+        scale = (clip_norm / norms).clamp(max=1) * active
+        size, correction = self._size(active)
+        row_size = size * correction * self.state["table_rate"]
+        numbers = (active, scale, size, correction, row_size)
+        return Pace(norms, *(number.to(gradient.dtype) for number in numbers))
 
     @abstractmethod
-    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+    def _size(self, active: Tensor) -> tuple[Tensor, Tensor]:
         """(K,) size of this step, and what its root is divided by."""
 
     @abstractmethod
@@ -160,9 +196,7 @@ class Optimizer(ABC):
         """(K, P) direction of this step, and the square whose root it is divided by."""
 
     @abstractmethod
-    def _update_rows(
-        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
-    ) -> None:
+    def _update_rows(self, rows: Rows, table: Tensor, pace: Pace) -> None:
         """The same step for rows of the table."""
 
 
@@ -170,14 +204,14 @@ class Adam(Optimizer):
     """As ``torch.optim.Adam`` for dense weights and ``torch.optim.SparseAdam`` for rows."""
 
     _sums = ("mean", "square")
+    _betas: ClassVar[Betas] = (0.9, 0.999)
     _eps = 1e-8
-    _betas = (0.9, 0.999)
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.state["steps"] = torch.zeros_like(self.state["learning_rate"])
 
-    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+    def _size(self, active: Tensor) -> tuple[Tensor, Tensor]:
         self.state["steps"] += active
         steps = self.state["steps"].clamp(min=1)  # a model that has only idled divides by 1 - beta
         rest1, rest2 = (1 - beta**steps for beta in self._betas)
@@ -188,11 +222,10 @@ class Adam(Optimizer):
         mean = self.state["mean"].lerp_(gradient, (1 - beta1) * active)
         return mean, self.state["square"].lerp_(gradient.square(), (1 - beta2) * active)
 
-    def _update_rows(
-        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
-    ) -> None:
+    def _update_rows(self, rows: Rows, table: Tensor, pace: Pace) -> None:
         moments = self.state["row_mean"], self.state["row_square"]
-        rows.adam(table, AdamStep(*moments, scale, active, size, *self._betas, self._eps))
+        numbers = pace.scale, pace.active, pace.row_size
+        rows.adam(table, AdamStep(*moments, *numbers, *self._betas, self._eps))
 
 
 class Adagrad(Optimizer):
@@ -201,16 +234,26 @@ class Adagrad(Optimizer):
     _sums = ("total",)
     _eps = 1e-10
 
-    def _pace(self, active: Tensor) -> tuple[Tensor, Tensor]:
+    def _size(self, active: Tensor) -> tuple[Tensor, Tensor]:
         return self.state["learning_rate"], torch.ones_like(active)
 
     def _direction(self, gradient: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
         return gradient, self.state["total"].addcmul_(gradient, gradient)
 
-    def _update_rows(
-        self, rows: Rows, table: Tensor, scale: Tensor, active: Tensor, size: Tensor
-    ) -> None:
-        rows.adagrad(table, AdagradStep(self.state["row_total"], scale, size, self._eps))
+    def _update_rows(self, rows: Rows, table: Tensor, pace: Pace) -> None:
+        total = self.state["row_total"]
+        rows.adagrad(table, AdagradStep(total, pace.scale, pace.row_size, self._eps))
+
+
+@cache
+def _kernels(device: str) -> ModuleType | None:
+    """The Triton side of dense weights, or None where there is none."""
+    if device != "cuda":
+        return None
+    try:
+        return importlib.import_module("adasent.training.dense_triton")
+    except ImportError:
+        return None
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adagrad": Adagrad}

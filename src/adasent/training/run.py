@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -25,6 +26,10 @@ class Run:
     config: TrainingConfig
     seed: int  # of the order of batches and every dropout; initial weights are the caller's
 
+    def details(self) -> dict[str, Any]:
+        """What else there is to say of the run, as JSON values; it decides the model too."""
+        return {}
+
     @property
     def kind(self) -> Hashable:
         """Equal for runs that can be stacked: the same network but for its words, and optimiser."""
@@ -33,6 +38,11 @@ class Run:
         dtype = next(self.model.parameters()).dtype
         training = self.config.optimizer, self.config.fine_tune, self.validation is None
         return type(self.model), *settings, dtype, *training
+
+    @property
+    def epoch_size(self) -> int:
+        """Texts of an epoch."""
+        return min(len(self.training), self.config.epoch_size or len(self.training))
 
     @property
     def height(self) -> int | None:

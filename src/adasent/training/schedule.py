@@ -14,6 +14,9 @@ import numpy as np
 
 from adasent.text.batch import length_buckets
 
+#: Keeps the order of a pass apart from what else is drawn from the seed and a number.
+_PASS = 1
+
 
 @dataclass(frozen=True)
 class EpochOrder:
@@ -45,17 +48,42 @@ class Plan:
 
 
 def epoch_order(
-    lengths: np.ndarray, batch_size: int, seed: int, epoch: int, height: int | None = None
+    lengths: np.ndarray,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    height: int | None = None,
+    size: int | None = None,
 ) -> EpochOrder:
     """Batches of similar length; which texts of a length meet is drawn from (seed, epoch).
 
-    ``height`` bounds the levels of a pyramid, and so what a long text adds to a batch.
+    ``height`` bounds the levels of a pyramid, and so what a long text adds to a batch. With a
+    ``size``, the epoch has so many texts only, see :func:`_window`.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, epoch]))
-    shuffled = rng.permutation(len(lengths))
+    if size is None or size >= len(lengths):
+        shuffled = rng.permutation(len(lengths))
+    else:
+        shuffled = rng.permutation(_window(len(lengths), size, seed, epoch))
     buckets = length_buckets(lengths[shuffled], batch_size, height=height)
     batches = [shuffled[rows] for rows in buckets]
     return EpochOrder(batches, rng.integers(2**63, size=len(batches)), epoch)
+
+
+def _window(n: int, size: int, seed: int, epoch: int) -> np.ndarray:
+    """(size,) the texts of one epoch where an epoch is less than a pass over all n.
+
+    The passes, each in an order of its own, lie end to end, and an epoch takes the next ``size``
+    texts: none comes again before all have come. What an epoch takes follows from its number alone,
+    so that a run which goes on after a kill takes the same.
+    """
+    start, stop = epoch * size, (epoch + 1) * size
+    first, last = start // n, (stop - 1) // n
+    orders = [
+        np.random.default_rng(np.random.SeedSequence([seed, number, _PASS])).permutation(n)
+        for number in range(first, last + 1)
+    ]
+    return np.concatenate(orders)[start - first * n : stop - first * n]
 
 
 def training_plan(
@@ -97,10 +125,15 @@ def _fill(
     n_rows = np.zeros((n_steps, len(batches)), dtype=np.int64)
     widths = np.ones(n_steps, dtype=np.int64)
     for k, (of_model, order) in enumerate(zip(batches, steps, strict=True)):
-        for step, number in enumerate(order.tolist()):
-            if number < len(of_model):
-                batch = of_model[number]
-                rows[step, k, : len(batch)] = batch
-                n_rows[step, k] = len(batch)
-                widths[step] = max(widths[step], lengths[k][batch[-1]])
+        if not of_model:
+            continue
+        sizes = np.array([len(batch) for batch in of_model])
+        longest = lengths[k][[batch[-1] for batch in of_model]]
+        filled = np.full((len(of_model), size), filler, dtype=np.int64)
+        filled[np.arange(size) < sizes[:, None]] = np.concatenate(of_model)
+        working = np.flatnonzero(order < len(of_model))
+        taken = order[working]
+        rows[working, k] = filled[taken]
+        n_rows[working, k] = sizes[taken]
+        widths[working] = np.maximum(widths[working], longest[taken])
     return Plan(rows, n_rows, np.zeros_like(n_rows), widths.tolist())

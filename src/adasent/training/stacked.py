@@ -22,8 +22,9 @@ from adasent.text.vocabulary import PAD_ID, UNK_ID
 from adasent.training.average import RunningMean
 from adasent.training.examples import Examples, StackedBatch, StackedExamples
 from adasent.training.graphs import Graphs
+from adasent.training.metric import extra_columns, is_of_classes
 from adasent.training.objective import Objective, Score
-from adasent.training.optimizer import OPTIMIZERS, sum_rows
+from adasent.training.optimizer import OPTIMIZERS, Pace, sum_rows
 from adasent.training.run import TABLE, Run, dense_weights
 from adasent.training.schedule import Plan, validation_plan
 
@@ -133,11 +134,11 @@ class Stack:
         batch = self._take(width, rows, keys)
         losses, gradient, of_vectors = self._gradients(batch, n_rows, keys)
         with torch.no_grad():
-            norms, active = self._update(batch.ids, gradient, of_vectors, n_rows)
+            pace = self._update(batch.ids, gradient, of_vectors, n_rows)
             self.losses.copy_(losses)
-            self.norms.copy_(norms)
-            self.loss_sum += self.losses * n_rows
-            self.norm_sum += norms * active
+            self.norms.copy_(pace.norms)
+            self.loss_sum.addcmul_(self.losses, n_rows)
+            self.norm_sum.addcmul_(pace.norms, pace.active)
 
     def _take(self, width: int, rows: Tensor, keys: Tensor) -> StackedBatch:
         """The texts of a step, with words dropped."""
@@ -158,29 +159,28 @@ class Stack:
         named = {"key": keys, **self._rates, **batch.trees}
         losses, totals = self._apply(self._objective, self.weights, inputs, named)
         leaves = [self.weights, vectors] if self.fine_tune else [self.weights]
-        gradients = torch.autograd.grad(totals.sum(), leaves)
+        gradients = torch.autograd.grad(totals, leaves, torch.ones_like(totals))
         return losses.detach(), gradients[0], gradients[1] if self.fine_tune else None
 
     def _update(
         self, ids: Tensor, gradient: Tensor, of_vectors: Tensor | None, n_rows: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Clip and step; gradient norms before clipping, and 1.0 for models that took a step."""
-        squares = gradient.square().sum(dim=1).double()
-        of_table = None
+    ) -> Pace:
+        """Clip and step."""
+        rows = None
         if of_vectors is not None:
-            of_table = sum_rows(ids.flatten(1), of_vectors.flatten(1, 2), self.table.shape[1])
-            squares += of_table.squares
-        norms = squares.sqrt()
-        scale = (self._clip_norm / norms).clamp(max=1)
-        active = (n_rows > 0).double()
-        self.optimizer.update(self.weights, gradient, self.table, of_table, scale, active)
-        return norms, active
+            rows = sum_rows(ids.flatten(1), of_vectors.flatten(1, 2), self.table.shape[1])
+        return self.optimizer.update(
+            self.weights, gradient, self.table, rows, self._clip_norm, n_rows
+        )
 
     # -- measuring -----------------------------------------------------------------------------
 
     @torch.no_grad()
     def evaluate(self) -> tuple[list[float], list[float]]:
-        """Weighted mean loss and accuracy of each model, as it is kept, on its validation part."""
+        """Weighted mean loss and accuracy of each model, as it is kept, on its validation part.
+
+        Where a text may have several labels, the micro F1 stands in the place of the accuracy.
+        """
         assert self.validation is not None
         assert self._validation_steps is not None
         steps = self._validation_steps
@@ -191,24 +191,39 @@ class Stack:
                 lambda rows, width=width: self._validate(width, rows),
                 steps.rows[step, :, :size],
             )
-        loss, accuracy = (self._scores / self.validation.weights.double().sum(dim=1)).tolist()
-        return loss, accuracy
+        loss, hits, counted = self._scores
+        loss = loss / self.validation.weights.double().sum(dim=1)
+        return loss.tolist(), share(hits, counted).tolist()
+
+    def extra_columns(self) -> list[dict[str, float]]:
+        """Of each model, after :meth:`evaluate`: what the metric that it stops by adds to a row."""
+        metrics = [run.config.metric for run in self.runs]
+        if not any(map(is_of_classes, metrics)):
+            return [{} for _ in metrics]
+        every = self._found.cpu().numpy()  # with a place for the rows that stand for no text
+        found = []
+        for run, metric, classes in zip(self.runs, metrics, every, strict=True):
+            assert run.validation is not None
+            own = classes[: len(run.validation)]
+            held = run.validation
+            found.append(extra_columns(metric, held.targets, own, held.weights))
+        return found
 
     def _validate(self, width: int, rows: Tensor) -> None:
         assert self.validation is not None
         batch = self.validation.batch(rows, width)
         weights, table = self._kept()
         inputs = (self._vectors(batch.ids, table), batch.lengths, batch.targets, batch.weights)
-        loss, hits = self._apply(self._score, weights, inputs, batch.trees)
-        self._scores[0] += loss
-        self._scores[1] += hits
+        *sums, found = self._apply(self._score, weights, inputs, batch.trees)
+        self._scores += torch.stack(sums)
+        self._found.scatter_(1, rows, found)
 
     # -- one model for all ---------------------------------------------------------------------
 
     def _vectors(self, ids: Tensor, table: Tensor) -> Tensor:
         """Rows of each model's table (K, V, d): (K, B, T) -> (K, B, T, d)."""
         n_models, n_words, size = table.shape
-        first = n_words * torch.arange(n_models, device=ids.device, dtype=ids.dtype)
+        first = torch.arange(0, n_models * n_words, n_words, device=ids.device, dtype=ids.dtype)
         return nn.functional.embedding(ids + first[:, None, None], table.view(-1, size))
 
     def _apply(
@@ -217,21 +232,21 @@ class Stack:
         flat: Tensor,
         inputs: tuple[Tensor, ...],
         named: Mapping[str, Tensor],
-    ) -> tuple[Tensor, Tensor]:
-        """A module of one model and two scalars, on the weights and inputs of each: (K,) twice."""
+    ) -> tuple[Tensor, ...]:
+        """A module of one model, on the weights and inputs of each: its results, (K, ...) each."""
         weights = {f"system.{name}": part for name, part in self._split(flat).items()}
         if len(self) == 1:  # spared the cost of vmap
-            first, second = functional_call(
+            results = functional_call(
                 module,
                 {name: tensor[0] for name, tensor in weights.items()},
                 tuple(tensor[0] for tensor in inputs),
                 {name: tensor[0] for name, tensor in named.items()},
             )
-            return first.unsqueeze(0), second.unsqueeze(0)
-        both: tuple[Tensor, Tensor] = vmap(
+            return tuple(result.unsqueeze(0) for result in results)
+        of_all: tuple[Tensor, ...] = vmap(
             lambda *of_model: functional_call(module, *of_model), randomness="error"
         )(weights, inputs, dict(named))
-        return both
+        return of_all
 
     def _split(self, weights: Tensor) -> dict[str, Tensor]:
         """Weights end to end, (..., P) -> views by name, (..., *shape)."""
@@ -247,7 +262,9 @@ class Stack:
     def tensors(self) -> dict[str, Tensor]:
         """Weights and optimiser state by name, the models along the first axis."""
         mean = {} if self.mean is None else self.mean.state
-        own = {"weights": self.weights.detach(), "table": self.table}
+        own = {"weights": self.weights.detach()}
+        if self.fine_tune:  # else the runs have it, and it stays what it is
+            own["table"] = self.table
         return {**own, **self.optimizer.state, **mean}
 
     def _kept(self) -> tuple[Tensor, Tensor]:
@@ -265,14 +282,18 @@ class Stack:
         """Copy of the weights of one model, as it is kept."""
         n_trained = len(self.runs[model].model.get_parameter(TABLE))
         weights, table = self._kept()
-        return {"weights": weights[model].clone(), "table": table[model, :n_trained].clone()}
+        found = {"weights": weights[model].clone()}
+        if self.fine_tune:
+            found["table"] = table[model, :n_trained].clone()
+        return found
 
     @torch.no_grad()
     def write(self, network: System, snapshot: Mapping[str, Tensor]) -> None:
         """Copy a snapshot into the network of its run."""
         for name, part in self._split(snapshot["weights"]).items():
             network.get_parameter(name).copy_(part)
-        network.get_parameter(TABLE).copy_(snapshot["table"])
+        if "table" in snapshot:
+            network.get_parameter(TABLE).copy_(snapshot["table"])
 
     def keep(self, models: list[int]) -> None:
         """Drop all models but these."""
@@ -301,9 +322,11 @@ class Stack:
         rates = {"vector_rate": self._rate("vector_dropout"), "hidden_rate": self._rate("dropout")}
         self._rates = {name: rate for name, rate in rates.items() if rate is not None}
         self.losses, self.norms, self.loss_sum, self.norm_sum = self._zeros(4)
-        self._scores = self._zeros(2)
+        self._scores = self._zeros(3)
         self._validation_steps: Steps | None = None
         if self.validation is not None:
+            shape = self.validation.lengths.shape
+            self._found = torch.zeros(shape, dtype=torch.int64, device=self.device)
             lengths = [run.validation.lengths for run in self.runs if run.validation is not None]
             height = self.runs[0].height
             plan = validation_plan(lengths, VALIDATION_BATCH, self.validation.filler, height)
@@ -319,6 +342,11 @@ class Stack:
 
     def _zeros(self, n: int) -> Tensor:
         return torch.zeros(n, len(self), dtype=torch.float64, device=self.device)
+
+
+def share(hits: Tensor, counted: Tensor) -> Tensor:
+    """The hits of all that counts; 0 where nothing does."""
+    return hits / counted.clamp(min=torch.finfo(counted.dtype).tiny)
 
 
 def _round_width(width: int) -> int:

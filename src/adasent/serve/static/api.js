@@ -1,9 +1,10 @@
 // Requests to the service; errors say what to show and when to try again.
 
 export class ServiceError extends Error {
-  constructor(message, retrySeconds = null) {
+  constructor(message, retrySeconds = null, status = null) {
     super(message);
     this.retrySeconds = retrySeconds;
+    this.status = status;
   }
 }
 
@@ -18,9 +19,14 @@ async function ask(path, options) {
   }
   const value = await response.json().catch(() => null);
   if (response.ok && value !== null) return value;
-  const reason = `Not drawn: ${value?.error ?? `the service answered with status ${response.status}`}.`;
+  const reason = value?.error ?? `the service answered with status ${response.status}`;
   const after = Number(response.headers.get("Retry-After"));
-  throw new ServiceError(reason, after > 0 ? after : null);
+  throw new ServiceError(`Not done: ${reason}.`, after > 0 ? after : null, response.status);
+}
+
+function post(path, value, signal) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(path, { method: "POST", headers, body: JSON.stringify(value), signal });
 }
 
 export function model() {
@@ -28,8 +34,13 @@ export function model() {
 }
 
 export async function explain(text, signal) {
-  const body = JSON.stringify({ texts: [text] });
-  const headers = { "Content-Type": "application/json" };
-  const answer = await ask("/v1/explain", { method: "POST", headers, body, signal });
-  return answer.explanations[0];
+  return (await post("/v1/explain", { texts: [text.toWellFormed()] }, signal)).explanations[0];
+}
+
+export async function predict(texts, signal) {
+  return (await post("/v1/predict", { texts: texts.map((text) => text.toWellFormed()) }, signal)).predictions;
+}
+
+export function sendFeedback(text, label) {
+  return post("/v1/feedback", { text, label });
 }

@@ -1,10 +1,13 @@
 // One sentence: its text, its answer, its picture; asks the service when the text changes.
 
-import { explain, ServiceError } from "./api.js";
-import { classColour, leaning, strength } from "./colours.js";
-import { classBars, levelDetails, phraseDetails, unitDetails } from "./details.js";
-import { html, percent } from "./dom.js";
+import { explain, predict, ServiceError } from "./api.js";
+import { leaning, paint } from "./colours.js";
+import { classBars, levelButton, levelDetails, unitDetails } from "./details.js";
+import { counted, html, points } from "./dom.js";
+import { Feedback } from "./feedback.js";
+import { drawLegend } from "./legend.js";
 import { drawPyramid, rowHeight } from "./pyramid.js";
+import { drawAnswer, drawReasons, drawVerdict } from "./reasons.js";
 import { replaceWord, slice } from "./text.js";
 
 const TYPING_PAUSE = 120; // milliseconds without a key before the service is asked
@@ -12,8 +15,9 @@ const TYPING_PAUSE = 120; // milliseconds without a key before the service is as
 export class Card {
   // on.text(): the text changed; on.answer(): an explanation came or went; on.failure(): what is
   // drawn is not of this text; on.edit(text): show this variant of the sentence beside it.
-  constructor(name, on) {
+  constructor(name, known, on) {
     this.on = on;
+    this.known = known;
     this.explanation = null;
     this.level = null;
     const template = document.getElementById("card");
@@ -22,9 +26,10 @@ export class Card {
     this.input = this.find("textarea");
     this.input.setAttribute("aria-label", name);
     this.find(".words").setAttribute("aria-label", "Words; choose one to replace it");
-    this.find(".levels").setAttribute("aria-label", "Levels; choose one to see its vote");
+    this.find(".levels").setAttribute("aria-label", "Lengths of phrases; choose one to see what it says");
     this.input.addEventListener("input", () => this.changed());
     this.editForm = new WordEdit(this);
+    this.feedback = known.feedback ? new Feedback(this.find(".feedback")) : null;
     this.hideUnit();
   }
 
@@ -40,6 +45,17 @@ export class Card {
     if (text === this.text) return;
     this.input.value = text;
     this.changed();
+  }
+
+  // Texts to try, each a button.
+  offer(examples) {
+    const list = this.find(".examples");
+    list.hidden = !examples.length;
+    list.replaceChildren(...examples.map(({ text }) => {
+      const button = html("button", { type: "button", dir: "auto" }, text);
+      button.addEventListener("click", () => this.setText(text));
+      return html("li", {}, button);
+    }));
   }
 
   changed() {
@@ -60,13 +76,7 @@ export class Card {
     const request = this.request = new AbortController();
     this.root.setAttribute("aria-busy", "true");
     try {
-      const explanation = await explain(this.text, request.signal);
-      performance.mark("adasent:answer");
-      this.say("");
-      this.setExplanation(explanation);
-      requestAnimationFrame(() => setTimeout(() => {
-        performance.measure("adasent:draw", "adasent:answer");
-      }));
+      await this.answer(this.text, request.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!(error instanceof ServiceError)) throw error;
@@ -75,6 +85,27 @@ export class Card {
       if (error.retrySeconds) this.timer = setTimeout(() => this.ask(), 1000 * error.retrySeconds);
     } finally {
       if (this.request === request) this.root.removeAttribute("aria-busy");
+    }
+  }
+
+  // Of a text that is too long to explain, the answer alone.
+  async answer(text, signal) {
+    const { max_chars: mostCharacters, max_explained_words: mostWords } = this.known.limits;
+    const size = Array.from(text).length;
+    if (size > mostCharacters) {
+      throw new ServiceError(`Not done: this text has ${counted(size, "character")}; the service takes up to `
+        + `${mostCharacters.toLocaleString("en")}.`);
+    }
+    try {
+      const explanation = await explain(text, signal);
+      this.say("");
+      this.setExplanation(explanation);
+    } catch (error) {
+      if (error.status !== 413) throw error;
+      const [found] = await predict([text], signal);
+      this.say(`The answer alone: this text has ${counted(found.n_words, "word")}, and reasons are given for up `
+        + `to ${mostWords.toLocaleString("en")}.`, "hint");
+      this.setAlone(text, found);
     }
   }
 
@@ -88,44 +119,61 @@ export class Card {
 
   setExplanation(explanation) {
     this.explanation = explanation;
+    this.root.classList.remove("alone");
     this.find(".answer").hidden = !explanation;
     this.on.answer();
   }
 
-  // largest: the unit score painted in full; changed: tokens that differ from the other card's.
-  draw(largest, changed) {
+  setAlone(text, found) {
+    const { classes, max_words: nRead } = this.known;
+    this.explanation = null;
+    this.root.classList.add("alone");
+    this.find(".answer").hidden = false;
+    this.find(".verdict").replaceChildren(...drawAnswer(found, classes, nRead));
+    this.find(".classes").replaceChildren(...classBars(classes, found.probabilities));
+    this.feedback?.show({ text, classes, predicted: found.label });
+    this.on.answer();
+  }
+
+  // most: the scores painted in full, of each kind of part; changed: tokens that differ from the
+  // other card's.
+  draw(most, changed) {
     const found = this.explanation;
     if (!found) return;
-    const best = found.classes.indexOf(found.predicted);
-    this.find(".verdict").replaceChildren(
-      html("strong", { "--colour": classColour(best) }, String(found.predicted)),
-      ` ${percent(found.probabilities[best])}`,
-      ...(found.truncated ? [html("span", { class: "note" }, ` only the first ${found.tokens.length} of ${found.n_words} words were read`)] : []));
-    this.find(".classes").replaceChildren(...classBars(found.classes, found.probabilities));
-    this.drawWords(changed);
+    this.find(".verdict").replaceChildren(...drawVerdict(found));
+    this.find(".reasons").replaceChildren(...drawReasons(found));
+    this.find(".classes").replaceChildren(...classBars(found.classes, found.probabilities, 6, found.base));
+    this.feedback?.show(found);
+    this.drawWords(most.words, changed);
+    this.drawUnknown();
+    const phrases = found.units.flat().map((unit) => unit.score);
+    const painted = [found.words, [...phrases, ...found.level_scores]];
+    this.root.querySelectorAll(".legend").forEach((legend, i) => {
+      legend.replaceChildren(...drawLegend(found.classes, painted[i]));
+    });
     const scroll = this.find(".scroll");
     const width = scroll.clientWidth;
-    this.drawLevels(rowHeight(found.beliefs.length, width));
+    this.drawLevels(rowHeight(found.beliefs.length, width), most.levels);
     scroll.replaceChildren(drawPyramid(found, {
-      width, largest, changed,
+      width, most, changed,
       on: { show: (t, j) => this.showUnit(t, j), hide: () => this.hideUnit() },
     }));
-    this.find(".phrases div").replaceChildren(...phraseDetails(found));
+    this.find(".sideways").hidden = scroll.scrollWidth <= scroll.clientWidth;
     this.hideUnit();
     this.showLevel(this.level !== null && this.level < found.beliefs.length ? this.level : null);
   }
 
-  drawWords(changed) {
-    const { text, offsets, words } = this.explanation;
-    const largest = Math.max(0, ...words.map((score) => leaning(score).value));
+  drawWords(most, changed) {
+    const { text, offsets, words, classes, known } = this.explanation;
     let end = 0;
     const parts = [];
     offsets.forEach(([start, stop], k) => {
       const { index, value } = leaning(words[k]);
+      const adds = `${points(value)} points for ${classes[index]}${known[k] ? "" : "; a word that the model does not know"}`;
       parts.push(slice(text, end, start), html("button", {
-        type: "button", class: changed?.[k] ? "token changed" : "token",
-        "--colour": classColour(index), "--strength": strength(value, largest),
-        title: "Replace this word and see the difference",
+        type: "button",
+        class: ["token", ...(changed?.[k] ? ["changed"] : []), ...(known[k] ? [] : ["new"])].join(" "),
+        ...paint(words[k], most), title: `${adds}. Choose it to replace it and see the difference.`,
       }, slice(text, start, stop)));
       parts.at(-1).addEventListener("click", () => this.editForm.open(k));
       end = stop;
@@ -134,21 +182,24 @@ export class Card {
     this.find(".words").replaceChildren(...parts);
   }
 
-  drawLevels(row) {
-    const { beliefs, contributions, classes } = this.explanation;
-    const most = Math.max(...beliefs);
-    const rows = beliefs.map((belief, t) => {
-      const stack = html("span", { class: "stack" }, ...classes.map((_, c) => html("span", {
-        "--share": contributions[t][c] / most, "--colour": classColour(c),
-      })));
-      const button = html("button", {
-        type: "button", "aria-pressed": "false",
-        "aria-label": `Level ${t + 1}, belief ${percent(belief)}`, title: `Level ${t + 1}: belief ${percent(belief)}`,
-      }, html("span", { class: "number" }, String(t + 1)), stack,
-      html("span", { class: "value" }, percent(belief)));
-      button.addEventListener("click", () => this.showLevel(this.level === t ? null : t));
-      return button;
-    });
+  drawUnknown() {
+    const { known, n_words: nWords } = this.explanation;
+    const nNew = known.filter((one) => !one).length;
+    const note = this.find(".unknown");
+    note.hidden = !nNew;
+    if (!nWords) note.textContent = "The model found no word here; this is what it says of an unknown one.";
+    else if (nNew === known.length) {
+      note.textContent = "The model knows none of these words: it says this of any unknown ones in their place.";
+    } else {
+      note.replaceChildren(html("span", { class: "token new" }, "Underlined"),
+        nNew === 1 ? ": a word that the model does not know." : `: ${nNew} words that the model does not know.`);
+    }
+  }
+
+  drawLevels(row, most) {
+    const rows = this.explanation.beliefs.map((_, t) => levelButton(this.explanation, t, most, () => {
+      this.showLevel(this.level === t ? null : t);
+    }));
     const levels = this.find(".levels");
     levels.style.setProperty("--row", `${row}px`);
     levels.classList.toggle("dense", row < 14);
@@ -161,7 +212,7 @@ export class Card {
 
   hideUnit() {
     this.find(".unit div").replaceChildren(
-      html("p", { class: "note" }, "Point at a unit or tap it, or Tab to the pyramid and use the arrow keys."));
+      html("p", { class: "note" }, "Point at a box of the pyramid or tap it, or Tab to it and use the arrow keys."));
   }
 
   showLevel(level) {
@@ -172,7 +223,7 @@ export class Card {
       unit.classList.toggle("faded", level !== null && Number(unit.dataset.level) !== level);
     });
     this.find(".level div").replaceChildren(...(level === null
-      ? [html("p", { class: "note" }, "Choose a level to see its vote.")]
+      ? [html("p", { class: "note" }, "Choose a row to see what phrases of its length say.")]
       : levelDetails(this.explanation, level)));
   }
 }
@@ -188,7 +239,7 @@ class WordEdit {
       event.preventDefault();
       this.close();
     });
-    this.form.querySelector(".drop").addEventListener("click", () => {
+    this.form.querySelector(".drop-word").addEventListener("click", () => {
       this.show("");
       this.close();
     });

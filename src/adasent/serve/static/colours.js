@@ -1,19 +1,35 @@
-// Classes -> colours that colour-blind readers can tell apart (Okabe and Ito 2008).
+// One rule everywhere: a colour is a class. A part of a text is painted in the colour of the class
+// it adds most to, as strongly as it adds beside the part of its kind that adds most.
 
-const BY_CLASS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#6a6a6a"];
+let palette = [];
 
-export function classColour(index) {
-  return BY_CLASS[index % BY_CLASS.length];
+// colours: of each class, from the service, which is where all pictures have them from.
+export function setPalette(colours) {
+  palette = colours;
 }
 
-// What a unit or word speaks for: the class with the highest score, and that score.
+export function classColour(index) {
+  return palette[index];
+}
+
+// What a part speaks for: the class with the highest score, and that score.
 export function leaning(score) {
   const index = score.indexOf(Math.max(...score));
   return { index, value: Math.max(score[index], 0) };
 }
 
-// How strongly to paint a value beside the largest one. The root keeps small shares visible; where
-// even the largest is next to nothing, rounding is not painted as if it were a difference.
-export function strength(value, largest) {
-  return Math.sqrt(Math.min(value / Math.max(largest, 1e-4), 1));
+export function largest(scores) {
+  return scores.reduce((most, score) => Math.max(most, leaning(score).value), 0);
+}
+
+// The root keeps small shares visible; where even the largest is next to nothing, rounding is not
+// painted as if it were a difference.
+export function strength(value, most) {
+  return Math.sqrt(Math.min(value / Math.max(most, 1e-4), 1));
+}
+
+// Custom properties that style.css paints a part with.
+export function paint(score, most) {
+  const { index, value } = leaning(score);
+  return { "--colour": classColour(index), "--strength": strength(value, most).toFixed(3) };
 }

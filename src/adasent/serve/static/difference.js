@@ -2,6 +2,7 @@
 
 import { classColour } from "./colours.js";
 import { html, percent, points } from "./dom.js";
+import { named, readFor } from "./labels.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -13,12 +14,13 @@ export function drawDifference(first, second) {
   const sizes = changes.map(Math.abs);
   const most = sizes.indexOf(Math.max(...sizes));
   // Of two classes both change alike; the one that was predicted is the one to speak of.
-  const shown = first.classes.length === 2 ? first.classes.indexOf(first.predicted) : most;
-  const same = first.predicted === second.predicted;
+  const shown = first.classes.length === 2 && !first.thresholds ? readFor(first)[0] : most;
+  const same = named(first.predicted) === named(second.predicted);
+  const strong = (found) => html("strong", { "--colour": classColour(readFor(found)[0]) }, named(found.predicted));
   find("difference-verdict").replaceChildren(
     same ? "The same class: " : "Another class: ",
-    html("strong", { "--colour": classColour(first.classes.indexOf(first.predicted)) }, String(first.predicted)),
-    ...(same ? [] : [" → ", html("strong", { "--colour": classColour(first.classes.indexOf(second.predicted)) }, String(second.predicted))]),
+    strong(first),
+    ...(same ? [] : [" → ", strong(second)]),
     `. ${first.classes[shown]}: ${percent(first.probabilities[shown])} → ${percent(second.probabilities[shown])}, `
     + `${points(changes[shown])} points.`);
   classTable(first, second, changes);
@@ -44,8 +46,8 @@ function levelTable(first, second, c) {
     String(t + 1), belief(first, t), belief(second, t), change(value, largest),
   ]);
   const total = changes.reduce((sum, value) => sum + value, 0);
-  fill(find("difference-levels"), `Levels, for ${first.classes[c]}`,
-    ["level", "belief, first", "second", "points"], rows, ["sum", "", "", points(total)]);
+  fill(find("difference-levels"), `Lengths of phrases, for ${first.classes[c]}`,
+    ["words in a phrase", "counts, first", "second", "points"], rows, ["sum", "", "", points(total)]);
 }
 
 function belief(found, t) {

@@ -2,7 +2,7 @@
 
 import { html } from "./dom.js";
 
-const EXAMPLE = { texts: ["what a lovely film", "I am not happy"] };
+const TEXTS = ["what a lovely film", "I am not happy"];
 
 async function main() {
   const page = document.getElementById("operations");
@@ -31,7 +31,7 @@ function section(description, method, path, operation) {
     parts.push(html("details", {}, html("summary", {}, "Shape of the answer"),
       html("pre", {}, shape(description, schema))));
   }
-  parts.push(...trial(method, path, Boolean(body)));
+  parts.push(...trial(method, path, body && example(body)));
   return html("section", { class: "operation" }, ...parts);
 }
 
@@ -54,13 +54,19 @@ function bounds(least, most) {
   return most === undefined ? "" : ` (${least ?? 1} to ${most})`;
 }
 
-function trial(method, path, hasBody) {
+// A body to begin with.
+function example({ properties }) {
+  if (properties.texts) return { texts: TEXTS };
+  return { text: TEXTS[0], label: properties.label.enum[0] };
+}
+
+function trial(method, path, body) {
   const input = html("textarea", { rows: 2, "aria-label": `Body for ${path}`, spellcheck: "false" });
-  input.value = JSON.stringify(EXAMPLE);
+  input.value = JSON.stringify(body ?? null);
   const output = html("pre", { "aria-live": "polite", hidden: "" });
   const button = html("button", { type: "button" }, `Try ${path}`);
   button.addEventListener("click", async () => {
-    const options = hasBody
+    const options = body
       ? { method, body: input.value, headers: { "Content-Type": "application/json" } } : { method };
     try {
       const response = await fetch(path, options);
@@ -72,7 +78,7 @@ function trial(method, path, hasBody) {
     }
     output.hidden = false;
   });
-  return [...(hasBody ? [html("h3", {}, "Try it"), input] : []), button, output];
+  return [...(body ? [html("h3", {}, "Try it"), input] : []), button, output];
 }
 
 main();

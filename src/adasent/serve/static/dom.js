@@ -20,16 +20,23 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 // A share for reading: never rounded to all or nothing.
-export function percent(share) {
+export function percent(share, digits = null) {
   const value = 100 * share;
   if (value > 0 && value < 0.05) return "<0.1 %";
   if (value > 99.95 && value < 100) return ">99.9 %";
   const close = (value > 99 && value < 100) || (value < 1 && value > 0);
-  return `${value.toFixed(close ? 1 : 0)} %`;
+  return `${value.toFixed(digits ?? (close ? 1 : 0))} %`;
 }
 
+// A change of a probability in points; tenths takes whole tenths of a point.
 export function points(change) {
-  const value = 100 * change;
-  const shown = Math.abs(value).toFixed(1);
-  return `${shown === "0.0" ? "" : value > 0 ? "+" : "−"}${shown}`;
+  return tenths(Math.round(1000 * change));
+}
+
+export function tenths(value) {
+  return `${value ? (value > 0 ? "+" : "−") : ""}${(Math.abs(value) / 10).toFixed(1)}`;
+}
+
+export function counted(n, noun) {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

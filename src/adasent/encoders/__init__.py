@@ -1,0 +1,1 @@
+"""From texts to vectors of their words: what a network stands on."""
