@@ -10,8 +10,9 @@ import pytest
 from typer.testing import Result
 
 from adasent import Predictor
-from adasent.cli.models import open_adasent, open_model
+from adasent.cli.models import open_adasent
 from adasent.errors import ConfigError, ModelFormatError
+from adasent.estimators.labelling import open_model
 
 Run = Callable[..., Result]
 

@@ -18,6 +18,7 @@ from typer.testing import Result
 
 from adasent import AdaSentClassifier
 from adasent.cli import outputs, predict
+from adasent.data import answers
 
 Run = Callable[..., Result]
 TEXTS = ["a good film", "the plot was awful", "superb music"]
@@ -53,6 +54,27 @@ def test_probabilities_in_all_formats(run: Run, model: Path, tmp_path: Path) -> 
         assert list(frame) == ["row", "text", "predicted", "confidence", "p_neg", "p_pos"]
         assert frame[["p_neg", "p_pos"]].to_numpy().tolist() == expected.tolist()
         assert frame.text.tolist() == TEXTS
+
+
+def test_reasons_in_all_formats(run: Run, model: Path, tmp_path: Path) -> None:
+    expected = AdaSentClassifier.load(model).explain(TEXTS, method="fast")
+    stdin = "\n".join(TEXTS)
+    lines = run("predict", model, "--explain", "fast", stdin=stdin).stdout.splitlines()
+    for line, one in zip(map(json.loads, lines), expected, strict=True):
+        assert list(line) == ["row", "text", "predicted", "confidence", "verdict", "words"]
+        assert (line["predicted"], line["verdict"]) == (one.predicted, one.verdict)
+        assert [word for word, _ in line["words"]] == list(one.tokens)
+        scores = [score for _, score in line["words"]]
+        assert scores == pytest.approx(one.words[:, one.column(one.predicted)], abs=1e-4)
+    for ending, read in {"csv": pandas.read_csv, "parquet": pandas.read_parquet}.items():
+        out = tmp_path / f"out.{ending}"
+        run("predict", model, *TEXTS, "--explain", "fast", "--out", out)
+        frame = read(out)
+        assert list(frame)[-2:] == ["verdict", "words"]
+        assert [json.loads(cell) for cell in frame.words] == [
+            json.loads(line)["words"] for line in lines
+        ]
+    assert "explain" in run("predict", model, "good", "--explain", "slow").stderr
 
 
 ODD = (
@@ -183,7 +205,7 @@ def test_texts_and_files_are_not_mixed(run: Run, model: Path, odd: Path) -> None
 def test_an_error_leaves_nothing_and_what_was_there(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr(predict, "_CHUNK", 2)
+    monkeypatch.setattr(predict, "CHUNK", 2)
     data = tmp_path / "d.jsonl"
     data.write_text('{"text": "good"}\n' * 5 + "broken\n", encoding="utf-8")
     out = tmp_path / "folder" / f"out.{ending}"
@@ -201,7 +223,7 @@ def test_an_error_leaves_nothing_and_what_was_there(
 def test_a_type_that_changes_later_is_an_error_of_parquet_alone(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predict, "_CHUNK", 2)
+    monkeypatch.setattr(predict, "CHUNK", 2)
     data = tmp_path / "d.jsonl"
     rows: list[dict[str, object]] = [{"text": "good", "n": n} for n in (1, 2, 3, "many")]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -265,7 +287,7 @@ def test_chunks_change_nothing_and_odd_texts_are_told_once(
         "warning: of 7 texts: 1 longer than max_words=30, cut there; "
         "2 without a word, read as one unknown word\n"
     )
-    monkeypatch.setattr(predict, "_CHUNK", 2)
+    monkeypatch.setattr(predict, "CHUNK", 2)
     parts = run("predict", model, stdin=stdin)
     assert parts.stdout == whole.stdout
     assert parts.stderr == whole.stderr
@@ -277,7 +299,7 @@ def test_output_comes_before_the_input_ends(
     data = tmp_path / "d.jsonl"
     lines = [json.dumps({"text": "good"})] * 5 + ["broken"]
     data.write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(predict, "_CHUNK", 2)
+    monkeypatch.setattr(predict, "CHUNK", 2)
     result = run("predict", model, data)
     assert result.exit_code == 1
     assert len(result.stdout.splitlines()) == 4
@@ -302,8 +324,8 @@ def test_nothing_in_nothing_out(run: Run, model: Path) -> None:
     ],
 )
 def test_labels_of_any_kind(label: object, key: str, cell: str) -> None:
-    layout = outputs.lay_out(["text"], [label], proba=True)
-    answer = outputs.Answer(0, ["t"], {}, label, 1.0, [1.0])
+    layout = answers.lay_out(["text"], [label], proba=True)
+    answer = answers.Answer(0, ["t"], {}, label, 1.0, [1.0])
     written = {}
     for kind in ("jsonl", "tsv"):
         stream = io.BytesIO()

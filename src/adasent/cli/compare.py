@@ -11,12 +11,12 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.groups import spread
-from adasent.cli.models import open_model
 from adasent.cli.options import Device, Json
 from adasent.cli.parts import SplitOption, check_texts, read_part
 from adasent.cli.reading import Reading
 from adasent.cli.train_report import size_of
 from adasent.errors import ConfigError
+from adasent.estimators.labelling import open_model
 from adasent.estimators.registry import saved_system
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import typer
 
 from adasent.cli.console import console, say, table
 from adasent.cli.groups import spread
-from adasent.cli.models import open_model
 from adasent.cli.options import Data, Device, Json, Model, new_file
 from adasent.cli.parts import SplitOption, check_texts, read_part
 from adasent.cli.reading import Reading
 from adasent.cli.scores import class_table, say_notes
 from adasent.errors import ConfigError, require
+from adasent.estimators.labelling import open_model
 
 if TYPE_CHECKING:
     from adasent.data import Corpus

@@ -1,51 +1,18 @@
-"""Opens the folder of a model, whichever system it is of, to label texts with it."""
+"""What the commands ask of a model beside labels: its pyramid, its thresholds, its name."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from adasent.cli.console import console
-from adasent.errors import AdaSentWarning, ConfigError
-from adasent.estimators.registry import describe, load, load_estimator, saved_system
+from adasent.errors import ConfigError
+from adasent.estimators.labelling import Labeller
+from adasent.estimators.registry import load, saved_system
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from adasent import Predictor
-    from adasent.text.tokenize import Tokenizer
-
-
-class Labeller(Protocol):
-    """What the commands ask of a model."""
-
-    classes_: np.ndarray
-    training_: dict[str, Any]
-    thresholds_: np.ndarray | None
-
-    def predict(self, texts: Any, /) -> np.ndarray:
-        """A label for each text."""
-
-    def predict_proba(self, texts: Any, /) -> np.ndarray:
-        """(N, C) probabilities."""
-
-
-def open_model(folder: Path, device: str | None = None) -> Labeller:
-    """The saved model of any system; AdaSent's needs numpy alone, but on a GPU."""
-    if device is None:
-        model: Labeller = load(folder)
-        return model
-    if not describe(saved_system(folder)).by_epochs:
-        raise ConfigError(f"--device {device}: {saved_system(folder)} has no network to put there")
-    from adasent.estimators.prediction import find_device  # which needs torch
-
-    find_device(device)  # before the model is read
-    network = load_estimator(folder)
-    network.device = device
-    labeller: Labeller = network
-    return labeller
 
 
 def open_adasent(folder: Path, command: str) -> Predictor:
@@ -84,40 +51,3 @@ def say_starter() -> None:
         "no model named: asked is the starter model, film reviews in English (adasent try)",
         soft_wrap=True,
     )
-
-
-class Counting:
-    """A tokenizer that counts odd texts over a whole stream, for one warning at its end."""
-
-    def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
-        self.tokenizer = self.same_tokens_as = tokenizer
-        self.max_words = max_words
-        self.n_texts = self.n_empty = self.n_long = 0
-
-    def __call__(self, text: str) -> list[str]:
-        tokens = self.tokenizer(text)
-        self.n_texts += 1
-        self.n_empty += not tokens
-        self.n_long += len(tokens) > self.max_words
-        return tokens
-
-    def warn(self) -> None:
-        """What was odd, if anything."""
-        odd = {
-            f"longer than max_words={self.max_words}, cut there": self.n_long,
-            "without a word, read as one unknown word": self.n_empty,
-        }
-        notes = [f"{n} {what}" for what, n in odd.items() if n]
-        if notes:
-            message = f"of {self.n_texts} texts: {'; '.join(notes)}"
-            warnings.warn(message, AdaSentWarning, stacklevel=2)
-
-
-def count_texts(model: Any) -> Counting:
-    """Put a counting tokenizer into a model of any system."""
-    if hasattr(model, "tokenizer_"):  # systems that count n-grams have no encoder
-        model.tokenizer_ = counting = Counting(model.tokenizer_, model.max_words_)
-        return counting
-    encoder = model.encoder_ if hasattr(model, "encoder_") else model.encoder
-    encoder.tokenizer = counting = Counting(encoder.tokenizer, encoder.max_words)
-    return counting

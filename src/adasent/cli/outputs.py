@@ -7,20 +7,27 @@ at the end and is deleted after Ctrl-C or an error.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import sys
-import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from adasent.cli.console import printable
-from adasent.errors import AdaSentWarning, ConfigError, DataError, require
+from adasent.data.answers import (
+    Answer,
+    Extra,
+    Layout,
+    ParquetWriter,
+    Writer,
+    key_of,
+    text_of_value,
+    to_json,
+)
+from adasent.errors import ConfigError, require
 
 Format = StrEnum("Format", ["jsonl", "csv", "tsv", "parquet"])
 
@@ -33,81 +40,6 @@ _ENDINGS = {
     ".pq": Format.parquet,
 }
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_NAMED = 3
-_GROUP = 1 << 16  # rows of a row group of Parquet
-
-
-class Answer(NamedTuple):
-    """A row of the input and what the model says of it."""
-
-    row: int
-    values: Sequence[Any]
-    extra: dict[str, Any]  # keys of JSON lines that the first line does not have
-    label: Any  # or a tuple of labels; None for a row without a text
-    confidence: float | None
-    shares: Sequence[float] | None  # of each class, where they were asked for
-
-
-class Layout(NamedTuple):
-    """The columns of the output."""
-
-    columns: list[str]  # of the input, made distinct
-    row: str
-    label: str
-    confidence: str
-    shares: list[str]  # one a class, where they were asked for
-    classes: list[Any]
-    schema: Any  # of a Parquet input, else None
-    typed: bool  # whether the values of the input have types
-    separator: str | None  # between several labels in one cell; None: a text has one label
-
-
-class Writer(ABC):
-    """Takes answers, a chunk at a time."""
-
-    @abstractmethod
-    def write(self, answers: Sequence[Answer]) -> None:
-        """Put them into the output."""
-
-    def close(self) -> None:  # noqa: B027
-        """End the output, and say what it could not hold."""
-
-    def abandon(self) -> None:  # noqa: B027
-        """Let go of an output that is of no use any more."""
-
-
-def lay_out(
-    columns: Sequence[str],
-    classes: list[Any],
-    *,
-    proba: bool,
-    schema: Any = None,
-    typed: bool = False,
-    separator: str | None = None,
-) -> Layout:
-    """Names for all columns; one of ours that the input has already gets a number."""
-    taken: list[str] = []
-
-    def free(name: str) -> str:
-        number, free_name = 1, name
-        while free_name in taken:
-            number += 1
-            free_name = f"{name}_{number}"
-        taken.append(free_name)
-        return free_name
-
-    own = [free(name) for name in columns]
-    return Layout(
-        own,
-        free("row"),
-        free("predicted"),
-        free("confidence"),
-        [free(f"p_{_key(label)}") for label in classes] if proba else [],
-        classes,
-        schema,
-        typed,
-        separator,
-    )
 
 
 def choose_format(out: Path | None, given: Format | None) -> Format:
@@ -161,10 +93,10 @@ class _JsonWriter(Writer):
     def __init__(self, stream: IO[bytes], layout: Layout) -> None:
         self._stream = stream
         self._layout = layout
-        self._keys = list(map(_key, layout.classes))
+        self._keys = list(map(key_of, layout.classes))
 
     def write(self, answers: Sequence[Answer]) -> None:
-        lines = [_json(self._object(one)) for one in answers]
+        lines = [to_json(self._object(one)) for one in answers]
         # Half a character becomes its escape, which JSON reads as that half.
         self._stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", _HALVES))
         self._stream.flush()
@@ -177,6 +109,8 @@ class _JsonWriter(Writer):
         if layout.shares:
             shares = None if one.shares is None else dict(zip(self._keys, one.shares, strict=True))
             value["probabilities"] = shares
+        if layout.reasons is not None:
+            value |= dict(zip(layout.reasons, one.reasons or (None, None), strict=True))
         return value
 
 
@@ -185,11 +119,12 @@ class _CsvWriter(Writer):
 
     def __init__(self, stream: IO[bytes], layout: Layout) -> None:
         self._stream = stream
-        self._extra = _Extra()
+        self._extra = Extra()
         self._n_shares = len(layout.shares)
         self._separator = layout.separator
         names = [layout.row, *layout.columns, layout.label, layout.confidence, *layout.shares]
-        self._put([names])
+        self._put([[*names, *(layout.reasons or ())]])
+        self._n_reasons = len(layout.reasons or ())
 
     def write(self, answers: Sequence[Answer]) -> None:
         rows = []
@@ -198,8 +133,9 @@ class _CsvWriter(Writer):
             shares = one.shares if one.shares is not None else [None] * self._n_shares
             label = one.label
             if isinstance(label, tuple):
-                label = _joined(list(map(_text, label)), self._separator)
-            values = [one.row, *one.values, label, one.confidence, *shares]
+                label = _joined(list(map(text_of_value, label)), self._separator)
+            reasons = one.reasons or [None] * self._n_reasons
+            values = [one.row, *one.values, label, one.confidence, *shares, *reasons]
             rows.append([_plain(value) for value in values])
         self._put(rows)
 
@@ -243,146 +179,18 @@ class _TsvWriter(Writer):
         self._stream.flush()
 
 
-class _ParquetWriter(Writer):
-    """Columns with types: those of the input where it has them, else of its first rows."""
-
-    def __init__(self, stream: IO[bytes], layout: Layout) -> None:
-        self._arrow = require("pyarrow", "tables", "writing Parquet")
-        self._parquet = require("pyarrow.parquet", "tables", "writing Parquet")
-        self._stream = stream
-        self._layout = layout
-        self._extra = _Extra()
-        self._writer: Any = None
-        self._waiting: list[Any] = []  # batches of the next row group
-        self._as_json: set[int] = set()
-
-    def write(self, answers: Sequence[Answer]) -> None:
-        for one in answers:
-            self._extra.count(one)
-        layout = self._layout
-        columns = [list(values) for values in zip(*(one.values for one in answers), strict=True)]
-        columns = columns or [[] for _ in layout.columns]
-        if self._writer is None:
-            self._open(columns)
-        ours: list[list[Any]] = [
-            [one.label for one in answers],
-            [one.confidence for one in answers],
-        ]
-        for i in range(len(layout.shares)):
-            ours.append([None if one.shares is None else one.shares[i] for one in answers])
-        rows = [one.row for one in answers]
-        for i in self._as_json:
-            columns[i] = [None if value is None else _text(value) for value in columns[i]]
-        schema = self._writer.schema
-        arrays = []
-        for values, field in zip([rows, *columns, *ours], schema, strict=True):
-            try:
-                arrays.append(self._array(values, field.type))
-            except (self._arrow.ArrowException, TypeError) as error:
-                raise DataError(
-                    f"rows {rows[0]} to {rows[-1]}: column {field.name!r} does not hold "
-                    f"{field.type} alone, as its first rows do ({error}); use --format jsonl or csv"
-                ) from error
-        self._waiting.append(self._arrow.record_batch(arrays, schema=schema))
-        if sum(batch.num_rows for batch in self._waiting) >= _GROUP:
-            self._write_group()
-
-    def _write_group(self) -> None:
-        """Small row groups would each cost memory until the end, and make the file slow to read."""
-        if self._waiting:
-            self._writer.write_table(self._arrow.Table.from_batches(self._waiting))
-            self._waiting = []
-
-    def _array(self, values: list[Any], kind: Any) -> Any:
-        try:
-            return self._arrow.array(values, type=kind)
-        except UnicodeEncodeError:  # half a character, which Parquet has no way to hold
-            whole = [
-                v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values
-            ]
-            return self._arrow.array(whole, type=kind)
-
-    def _open(self, columns: list[list[Any]]) -> None:
-        arrow, layout = self._arrow, self._layout
-        fields = [arrow.field(layout.row, arrow.int64())]
-        for i, (name, values) in enumerate(zip(layout.columns, columns, strict=True)):
-            if layout.schema is not None:
-                kind = layout.schema.field(i).type
-            else:
-                kind = self._infer(values) if layout.typed else arrow.string()
-                if kind is None:
-                    self._as_json.add(i)
-                    kind = arrow.string()
-            fields.append(arrow.field(name, kind))
-        label = self._infer(layout.classes) or arrow.string()
-        if layout.separator is not None:
-            label = arrow.list_(label)
-        names = [layout.confidence, *layout.shares]
-        fields += [arrow.field(layout.label, label), *((n, arrow.float64()) for n in names)]
-        schema = arrow.schema(fields)
-        self._writer = self._parquet.ParquetWriter(self._stream, schema)
-
-    def _infer(self, values: list[Any]) -> Any:
-        """The type of values; None where they have no common one."""
-        try:
-            kind = self._arrow.array(values).type
-        except (self._arrow.ArrowException, TypeError, UnicodeEncodeError):
-            return None
-        return self._arrow.string() if self._arrow.types.is_null(kind) else kind
-
-    def close(self) -> None:
-        if self._writer is None:
-            self._open([[] for _ in self._layout.columns])
-        self._write_group()
-        self._writer.close()
-        self._extra.warn()
-
-    def abandon(self) -> None:
-        if self._writer is not None:  # while its file is open; it would write when it is deleted
-            self._writer.close()
-
-
-class _Extra:
-    """Counts what a table has no column for, to say so once."""
-
-    def __init__(self) -> None:
-        self._n_rows = 0
-        self._names: dict[str, None] = {}
-
-    def count(self, one: Answer) -> None:
-        if one.extra:
-            self._n_rows += 1
-            self._names.update(dict.fromkeys(one.extra))
-
-    def warn(self) -> None:
-        if self._n_rows:
-            names = ", ".join(map(repr, list(self._names)[:_NAMED]))
-            more = ", ..." if len(self._names) > _NAMED else ""
-            warnings.warn(
-                f"{self._n_rows:,} lines have keys that the first line does not have ({names}"
-                f"{more}): they are not in the output; --format jsonl keeps them",
-                AdaSentWarning,
-                stacklevel=2,
-            )
-
-
 _HALVES = "backslashreplace"
 _WRITERS: dict[Format, Callable[[IO[bytes], Layout], Writer]] = {
     Format.jsonl: _JsonWriter,
     Format.csv: _CsvWriter,
     Format.tsv: _TsvWriter,
-    Format.parquet: _ParquetWriter,
+    Format.parquet: ParquetWriter,
 }
-
-
-def _key(label: Any) -> str:
-    """A label as the key of a JSON object: a string as it is, else as JSON writes the value."""
-    return label if isinstance(label, str) else json.dumps(label)
 
 
 def _cell(label: Any) -> str:
     """A label on one line, without what steers a terminal; nothing for a row without a text."""
-    return "" if label is None else printable(_key(label).translate(_ESCAPES))
+    return "" if label is None else printable(key_of(label).translate(_ESCAPES))
 
 
 def _joined(cells: list[str], separator: str | None) -> str:
@@ -397,22 +205,8 @@ def _joined(cells: list[str], separator: str | None) -> str:
     return separator.join(cells)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else _json(value)
-
-
-def _json(value: Any) -> str:
-    """JSON with letters as they are; NaN and infinity, which JSON has not, become null."""
-    how: dict[str, Any] = {"ensure_ascii": False, "default": str}
-    try:
-        return json.dumps(value, allow_nan=False, **how)
-    except ValueError:
-        loaded = json.loads(json.dumps(value, **how), parse_constant=lambda name: None)
-        return json.dumps(loaded, **how)
-
-
 def _plain(value: Any) -> Any:
     """A value as CSV holds it: texts and numbers as they are, nothing as a blank, else JSON."""
     if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
-    return _text(value)
+    return text_of_value(value)

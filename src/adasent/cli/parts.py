@@ -11,9 +11,9 @@ import typer
 from adasent.errors import AdaSentWarning, DataError
 
 if TYPE_CHECKING:
-    from adasent.cli.models import Labeller
     from adasent.cli.reading import Reading
     from adasent.data import Corpus
+    from adasent.estimators.labelling import Labeller
 
 
 #: Parts of a set that has an official split.

@@ -12,28 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adasent.cli.groups import spread
-from adasent.cli.models import Labeller, count_texts, open_model, read_levels
+from adasent.cli.models import read_levels
 from adasent.cli.options import Device, Model, Quiet, new_file
-from adasent.cli.outputs import (
-    Answer,
-    Format,
-    Layout,
-    Writer,
-    choose_format,
-    lay_out,
-    open_target,
-    open_writer,
-)
+from adasent.cli.outputs import Format, choose_format, open_target, open_writer
 from adasent.cli.reading import PANEL, TextReading, say_table
 from adasent.cli.to_label import Unsure
+from adasent.data.answers import Answer, Layout, Writer, lay_out
 from adasent.errors import AdaSentWarning, ConfigError
+from adasent.estimators.labelling import CHUNK, Answering, Labeller, answer, count_texts, open_model
 
 if TYPE_CHECKING:
     import numpy as np
 
     from adasent.data.tables import Row, Table
-
-_CHUNK = 1024
 
 
 @spread
@@ -76,6 +67,14 @@ def predict(
     label_separator: Annotated[
         str, typer.Option(metavar="CHAR", help="Between several labels of a text, in csv and tsv.")
     ] = "|",
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fast|shapley",
+            help="Add why: a verdict, and what each word adds to the label; fast is for many "
+            "texts.",
+        ),
+    ] = None,
     id: Annotated[
         str | None,
         typer.Option(
@@ -126,7 +125,9 @@ def predict(
     if out is not None and review is not None and out.resolve() == review.resolve():
         raise ConfigError(f"--review {review}: --out is written there; give it a file of its own")
     unsure = Unsure(min_confidence, review, force)
-    job = _Job(model, device, threshold or [], label_separator, unsure, proba=proba)
+    job = _Job(
+        model, device, threshold or [], label_separator, unsure, proba=proba, explain=explain
+    )
     with open_target(out) as stream, unsure:
         job.run(sources, reading, id, partial(open_writer, kind, stream), quiet=quiet)
     job.warn()
@@ -169,17 +170,15 @@ class _Job:
         unsure: Unsure,
         *,
         proba: bool,
+        explain: str | None,
     ) -> None:
         self.labeller: Labeller = open_model(folder, device)
-        self._thresholds = read_levels(thresholds, self.labeller) or None
+        levels = read_levels(thresholds, self.labeller) or None
+        self._how = Answering(levels, unsure.min_confidence, proba, explain)
+        self._how.check(self.labeller)
         self._separator = separator if self.labeller.thresholds_ is not None else None
         self._unsure = unsure
-        if self._separator is not None and unsure.min_confidence is not None:
-            raise ConfigError(
-                "--min-confidence: this model gives a text several labels or none; use --threshold"
-            )
         self._counting = count_texts(self.labeller)
-        self._proba = proba
         self._n_rows = self._n_missing = 0
 
     def run(
@@ -226,10 +225,11 @@ class _Job:
         return lay_out(
             columns,
             classes,
-            proba=self._proba,
+            proba=self._how.proba,
             schema=schema,
             typed=table.typed,
             separator=self._separator,
+            reasons=self._how.explain is not None,
         )
 
     def _answers(
@@ -239,7 +239,7 @@ class _Job:
         whole = len(kept) == len(table.columns)
         # Texts of the command line are a table each; their row is their place there.
         shift = offset if file is None else 0
-        while rows := list(islice(table.rows, _CHUNK)):
+        while rows := list(islice(table.rows, CHUNK)):
             found = self._label(table, rows, at)
             for one, row in zip(found, rows, strict=True):
                 values = row.values if whole else [row.values[i] for i in kept]
@@ -249,42 +249,23 @@ class _Job:
             yield [Answer(*one) for one in found]
 
     def _label(self, table: Table, rows: list[Row], at: int) -> list[list[Any]]:
-        """[label, confidence, shares] of each row."""
+        """[label, confidence, shares, reasons] of each row."""
         from adasent.data.readers import text_of
-        from adasent.runtime.answers import labels_of
 
         texts = [text_of(table, row, at) for row in rows]
         there = [text for text in texts if text is not None]
         self._n_rows += len(texts)
         self._n_missing += len(texts) - len(there)
-        found: Iterator[list[Any]] = iter(())
-        if there:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)  # told at the end
-                probabilities = self.labeller.predict_proba(there)
-            model = self.labeller
-            labels = labels_of(probabilities, model.classes_, model.thresholds_, self._thresholds)
-            if self._unsure.min_confidence is not None:
-                numbers = [
-                    row.number for row, text in zip(rows, texts, strict=True) if text is not None
-                ]
-                labels = self._unsure.labels(numbers, there, probabilities, model.classes_)
-            shares = probabilities.round(6)
-            wanted = shares.tolist() if self._proba else [None] * len(there)
-            sure = self._confidences(labels, shares)
-            found = map(list, zip(labels.tolist(), sure, wanted, strict=True))
-        return [[None, None, None] if text is None else next(found) for text in texts]
 
-    def _confidences(self, labels: np.ndarray, shares: np.ndarray) -> list[float | None]:
-        """The probability of the label, or of the least sure of several, if there is one."""
-        if self._separator is None:
-            best: list[float | None] = shares.max(axis=1).tolist()
-            return best
-        at = {label: i for i, label in enumerate(self.labeller.classes_.tolist())}
-        return [
-            min((float(row[at[one]]) for one in given), default=None)
-            for given, row in zip(labels, shares, strict=True)
-        ]
+        def choose(probabilities: np.ndarray) -> np.ndarray:
+            numbers = [
+                row.number for row, text in zip(rows, texts, strict=True) if text is not None
+            ]
+            return self._unsure.labels(numbers, there, probabilities, self.labeller.classes_)
+
+        watched = choose if self._unsure.min_confidence is not None else None
+        found = answer(self.labeller, there, self._how, watched)
+        return [[None] * 4 if text is None else list(next(found)) for text in texts]
 
     def warn(self) -> None:
         """What was odd, if anything."""

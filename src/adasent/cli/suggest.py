@@ -14,11 +14,11 @@ import typer
 
 from adasent.cli.console import say
 from adasent.cli.groups import spread
-from adasent.cli.models import count_texts, open_model
 from adasent.cli.options import Device, Model, command, new_file
 from adasent.cli.reading import TextReading
 from adasent.cli.to_label import ToLabel, Writer, file_to_label
 from adasent.errors import AdaSentWarning, ConfigError, DataError
+from adasent.estimators.labelling import count_texts, open_model
 
 _CHUNK = 1024
 

@@ -11,15 +11,18 @@ import gzip
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from adasent.errors import ConfigError, DataError, setting
 
 STDIN = Path("-")
+
+#: Opens a file that is not one of this machine.
+Source: TypeAlias = Callable[[], BinaryIO]
 
 #: How much of a file is looked at before it is read.
 HEAD = 1 << 16
@@ -46,9 +49,18 @@ def is_packed(path: Path) -> bool:
 class Lines:
     """Decoded lines, each with its end, and the encoding that they were found to be in."""
 
-    def __init__(self, stream: TextIOWrapper, path: Path, encoding: str) -> None:
+    def __init__(
+        self,
+        stream: TextIOWrapper,
+        path: Path,
+        encoding: str,
+        *,
+        line_end: str = "\n",
+        before: int = 0,
+    ) -> None:
         self.encoding = encoding
-        self._lines = _decoded(stream, path, encoding)
+        self.line_end = line_end
+        self._lines = _decoded(stream, path, encoding, before)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -57,16 +69,25 @@ class Lines:
         return next(self._lines)
 
 
+def lines_of(body: bytes, path: Path, encoding: str, before: int) -> Lines:
+    """The lines of a part of a file that has so many lines before it."""
+    stream = TextIOWrapper(BytesIO(body), encoding=encoding, newline="\n")
+    return Lines(stream, path, encoding, before=before)
+
+
 @contextmanager
-def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
+def open_lines(
+    path: Path, encoding: str = "utf-8", source: Source | None = None
+) -> Iterator[Lines]:
     """The lines of a file, gzipped if its name says so, or of standard input for "-".
 
-    A byte order mark is dropped, and wins over an encoding of ``utf-8``. DataError says that the
-    file cannot be opened, or, while reading, where it has bytes that are not in the encoding.
+    ``source`` opens a file that is not one of this machine. A byte order mark is dropped, and wins
+    over an encoding of ``utf-8``. DataError says that the file cannot be opened, or, while reading,
+    where it has bytes that are not in the encoding.
     """
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
-        binary = _open_bytes(path)
+        binary = _open_bytes(path, source)
     except LookupError as error:
         raise _unknown(encoding) from error
     except OSError as error:
@@ -79,8 +100,8 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
             codec = next(marked, "utf-8-sig")
             _check_unmarked(path, head)
         stream = TextIOWrapper(binary, encoding=codec, newline="\n")
-        if path != STDIN and _is_old_mac(head, codec):
-            stream.reconfigure(newline="\r")
+        line_end = "\r" if path != STDIN and _is_old_mac(head, codec) else "\n"
+        stream.reconfigure(newline=line_end)
     except BaseException as error:
         if path != STDIN:
             binary.close()
@@ -90,7 +111,8 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
             raise _damaged(path, error) from error
         raise
     try:
-        yield Lines(stream, path, "utf-8" if codec == "utf-8-sig" else codec)
+        name = "utf-8" if codec == "utf-8-sig" else codec
+        yield Lines(stream, path, name, line_end=line_end)
     finally:
         if path == STDIN:
             stream.detach()  # closing the wrapper would close standard input itself
@@ -98,9 +120,12 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
             stream.close()
 
 
-def _open_bytes(path: Path) -> BinaryIO:
+def _open_bytes(path: Path, source: Source | None) -> BinaryIO:
     if path == STDIN:
         return sys.stdin.buffer
+    if source is not None:
+        binary = source()
+        return cast(BinaryIO, gzip.GzipFile(fileobj=binary)) if is_packed(path) else binary
     return cast(BinaryIO, gzip.GzipFile(path)) if is_packed(path) else path.open("rb")
 
 
@@ -130,8 +155,7 @@ def _check_unmarked(path: Path, head: bytes) -> None:
             )
 
 
-def _decoded(stream: TextIOWrapper, path: Path, encoding: str) -> Iterator[str]:
-    n_lines = 0
+def _decoded(stream: TextIOWrapper, path: Path, encoding: str, n_lines: int) -> Iterator[str]:
     try:
         for line in stream:
             n_lines += 1

@@ -13,13 +13,19 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import date, time
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from adasent.data.delimiters import NAMES, NONE, find_delimiter, parse_delimiter
 from adasent.data.opening import STDIN, Lines, bare, is_packed, open_lines
+from adasent.data.table import How as How
+from adasent.data.table import LineFormat
+from adasent.data.table import Row as Row
+from adasent.data.table import Table as Table
+from adasent.data.table import kind_of as kind_of
 from adasent.errors import ConfigError, DataError, nearest, require, setting
 
 # Larger than any line that fits in memory on a 32-bit C long.
@@ -29,54 +35,7 @@ _FASTTEXT = re.compile(r"__label__([^ \t]*)[ \t]*(.*)", re.DOTALL)
 _SECOND_LABEL = re.compile(r"(?:^|[ \t])__label__")
 
 
-@dataclass(frozen=True)
-class How:
-    """What the user says of a file, beside its name."""
-
-    encoding: str = "utf-8"
-    delimiter: str | None = None  # None: by the file's ending, or found out
-    sheet: str | None = None  # of Excel; None: the first
-    table: bool = False  # standard input is a table, not plain lines
-
-
-class Row(NamedTuple):
-    """A row of a table."""
-
-    number: int  # as pandas counts it
-    line: int
-    values: list[Any]
-    extra: dict[str, Any]  # of JSON lines: keys that the first line does not have
-
-
-@dataclass
-class Table:
-    """A file that is being read."""
-
-    path: Path
-    columns: list[str]
-    rows: Iterator[Row]
-    notes: list[str] = field(default_factory=list)  # how it is read, where that was found out
-    typed: bool = True  # whether values have types; else all are strings as they were written
-    blank_is_missing: bool = False  # whether a blank cell is all that the format has for nothing
-    plain: bool = False  # a text a line
-    named: bool = True  # whether the columns have names in the file
-    n_blank: int = 0  # blank lines so far
-    schema: Any = None  # of Parquet
-
-    def where(self, row: Row) -> str:
-        """A row as messages name it."""
-        is_parquet = kind_of(self.path) in (".parquet", ".pq")
-        return f"{self.path}, " + (
-            f"row {row.number}" if is_parquet else f"line {row.line}, row {row.number}"
-        )
-
-
 Opener: TypeAlias = Callable[[Path, How], AbstractContextManager[Table]]
-
-
-def kind_of(path: Path) -> str:
-    """The ending that tells the format, in lower case: ``.csv`` of ``reviews.CSV.gz``."""
-    return Path(path.stem if is_packed(path) else path.name).suffix.lower()
 
 
 def open_table(path: Path, how: How, *, plain: bool = False) -> AbstractContextManager[Table]:
@@ -101,7 +60,7 @@ def open_table(path: Path, how: How, *, plain: bool = False) -> AbstractContextM
         return _plain_table(path, how)
     if kind in TABLES:
         return TABLES[kind](path, how)
-    if _starts_with_label(path, how.encoding) or (kind in PLAIN and not plain):
+    if _starts_with_label(path, how) or (kind in PLAIN and not plain):
         return _fasttext_table(path, how)
     if kind in PLAIN:
         return _plain_table(path, how)
@@ -115,10 +74,10 @@ def open_table(path: Path, how: How, *, plain: bool = False) -> AbstractContextM
     )
 
 
-def _starts_with_label(path: Path, encoding: str) -> bool:
+def _starts_with_label(path: Path, how: How) -> bool:
     """Whether an unknown file is fastText; bytes that do not decode mean that it is not."""
     try:
-        with open_lines(path, encoding) as lines:
+        with open_lines(path, how.encoding, how.source) as lines:
             return next(lines, "").startswith("__label__")
     except DataError:
         if not path.is_file() or is_packed(path):
@@ -132,7 +91,7 @@ def _starts_with_label(path: Path, encoding: str) -> bool:
 @contextmanager
 def _csv_table(path: Path, how: How) -> Iterator[Table]:
     """Separated values with a header; quoted fields may span lines."""
-    with open_lines(path, how.encoding) as opened:
+    with open_lines(path, how.encoding, how.source) as opened:
         lines: Iterator[str] = opened
         notes = _encoding_note(opened)
         if how.delimiter is None:
@@ -141,18 +100,24 @@ def _csv_table(path: Path, how: How) -> Iterator[Table]:
                 notes.append(f"{NAMES[delimiter]} between fields")
         else:
             delimiter = parse_delimiter(how.delimiter)
-        yield _with_header(path, _csv_records(path, lines, delimiter), notes)
+        table = _with_header(path, _csv_records(path, lines, delimiter), notes)
+        table.lines = LineFormat("csv", opened.encoding, opened.line_end, delimiter)
+        yield table
 
 
 @contextmanager
 def _tsv_table(path: Path, how: How) -> Iterator[Table]:
     """Tab-separated values with a header; a line is a row and quotes are plain characters."""
-    with open_lines(path, how.encoding) as lines:
-        records = (
-            (n, text.split("\t") if (text := bare(line)) else [])
-            for n, line in enumerate(lines, start=1)
-        )
-        yield _with_header(path, records, _encoding_note(lines))
+    with open_lines(path, how.encoding, how.source) as lines:
+        table = _with_header(path, _tsv_records(lines), _encoding_note(lines))
+        table.lines = LineFormat("tsv", lines.encoding, lines.line_end)
+        yield table
+
+
+def _tsv_records(lines: Iterator[str], before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    for n, line in enumerate(lines, start=before + 1):
+        text = bare(line)
+        yield n, text.split("\t") if text else []
 
 
 def _encoding_note(lines: Lines) -> list[str]:
@@ -160,11 +125,11 @@ def _encoding_note(lines: Lines) -> list[str]:
 
 
 def _csv_records(
-    path: Path, lines: Iterator[str], delimiter: str
+    path: Path, lines: Iterator[str], delimiter: str, before: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        first_line = reader.line_num + 1
+        first_line = before + reader.line_num + 1
         # The limit is global to the process: lifted for one step and put back.
         limit = csv.field_size_limit(_NO_LIMIT)
         try:
@@ -197,8 +162,10 @@ def _with_header(path: Path, records: Iterator[tuple[int, list[str]]], notes: li
     return table
 
 
-def _records_as_rows(table: Table, records: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
-    n_columns, number = len(table.columns), 0
+def _records_as_rows(
+    table: Table, records: Iterator[tuple[int, list[str]]], number: int = 0
+) -> Iterator[Row]:
+    n_columns = len(table.columns)
     for line, record in records:
         if _is_blank(record):
             table.n_blank += 1
@@ -224,8 +191,9 @@ def _is_blank(record: Sequence[str]) -> bool:
 @contextmanager
 def _jsonl_table(path: Path, how: How) -> Iterator[Table]:
     """One JSON object a line; the columns are the keys of the first one."""
-    with open_lines(path, how.encoding) as lines:
+    with open_lines(path, how.encoding, how.source) as lines:
         table = Table(path, [], iter(()), _encoding_note(lines))
+        table.lines = LineFormat("jsonl", lines.encoding, lines.line_end)
         objects = _json_objects(table, lines)
         first = next(objects, None)
         if first is not None:
@@ -234,8 +202,10 @@ def _jsonl_table(path: Path, how: How) -> Iterator[Table]:
         yield table
 
 
-def _json_objects(table: Table, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(lines, start=1):
+def _json_objects(
+    table: Table, lines: Iterator[str], before: int = 0
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=before + 1):
         if not line.strip():
             table.n_blank += 1
             continue
@@ -254,9 +224,9 @@ def _objects_as_rows(
     table: Table,
     first: tuple[int, dict[str, Any]] | None,
     others: Iterator[tuple[int, dict[str, Any]]],
+    number: int = 0,
 ) -> Iterator[Row]:
     known = set(table.columns)
-    number = 0
     while first is not None:
         line, value = first
         extra = {} if value.keys() <= known else {k: v for k, v in value.items() if k not in known}
@@ -266,30 +236,50 @@ def _objects_as_rows(
 
 
 @contextmanager
-def _parquet_table(path: Path, how: How) -> Iterator[Table]:
-    """A Parquet file, read a batch at a time; strings in it are always UTF-8."""
+def open_parquet(
+    path: Path, how: How, first: int = 0, n_rows: int | None = None
+) -> Iterator[Table]:
+    """A Parquet file, read a batch at a time; strings in it are always UTF-8.
+
+    Parameters
+    ----------
+    first, n_rows
+        Of a part of it, which is read without what stands in other row groups.
+    """
     parquet = require("pyarrow.parquet", "tables", "reading Parquet")
     arrow = require("pyarrow", "tables", "reading Parquet")
     errors = (arrow.ArrowException, OSError, UnicodeDecodeError)
 
     def rows(file: Any) -> Iterator[Row]:
-        number = 0
+        end = file.metadata.num_rows if n_rows is None else first + n_rows
+        groups, number = _row_groups(file.metadata, first, end)
         try:
-            for batch in file.iter_batches(batch_size=_BATCH):
-                columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
-                for values in zip(*columns, strict=True):
-                    yield Row(number, number + 1, list(values), {})
-                    number += 1
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=groups):
+                own = batch.slice(max(0, first - number), max(0, end - number))
+                number += batch.num_rows
+                columns = [own.column(i).to_pylist() for i in range(own.num_columns)]
+                at = min(number, end) - own.num_rows
+                for n, values in enumerate(zip(*columns, strict=True), start=at):
+                    yield Row(n, n + 1, list(values), {})
         except errors as error:
             raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
 
     try:
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path if how.source is None else how.source())
     except errors as error:
         raise DataError(f"cannot read {path} as Parquet: {error}") from error
     with file:
         schema = file.schema_arrow
-        yield Table(path, list(schema.names), rows(file), schema=schema)
+        n = file.metadata.num_rows
+        yield Table(path, list(schema.names), rows(file), schema=schema, n_rows=n)
+
+
+def _row_groups(metadata: Any, first: int, end: int) -> tuple[list[int], int]:
+    """The row groups that hold some rows, and the first row that they hold."""
+    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    starts = [0, *accumulate(sizes)]
+    held = [i for i, size in enumerate(sizes) if starts[i] < end and starts[i] + size > first]
+    return held, starts[held[0]] if held else first
 
 
 @contextmanager
@@ -297,7 +287,9 @@ def _excel_table(path: Path, how: How) -> Iterator[Table]:
     """A sheet of an Excel workbook, its first filled row the header; formulas by their results."""
     openpyxl = require("openpyxl", "excel", "reading Excel")
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(
+            path if how.source is None else how.source(), read_only=True, data_only=True
+        )
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except Exception as error:  # of the archive, of its XML, or of what openpyxl makes of them
@@ -355,15 +347,17 @@ def _plain_value(cell: Any) -> Any:
 @contextmanager
 def _fasttext_table(path: Path, how: How) -> Iterator[Table]:
     """fastText lines, ``__label__x some text``."""
-    with open_lines(path, how.encoding) as lines:
+    with open_lines(path, how.encoding, how.source) as lines:
         table = Table(path, ["text", "label"], iter(()), _encoding_note(lines), named=False)
+        table.lines = LineFormat("fasttext", lines.encoding, lines.line_end)
         table.rows = _fasttext_rows(table, lines)
         yield table
 
 
-def _fasttext_rows(table: Table, lines: Iterator[str]) -> Iterator[Row]:
-    row = 0
-    for number, line in enumerate(lines, start=1):
+def _fasttext_rows(
+    table: Table, lines: Iterator[str], row: int = 0, before: int = 0
+) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=before + 1):
         values = _parse_fasttext(f"{table.path}, line {number}", bare(line))
         if values is None:
             table.n_blank += 1
@@ -387,9 +381,46 @@ def _parse_fasttext(where: str, line: str) -> list[Any] | None:
 @contextmanager
 def _plain_table(path: Path, how: How) -> Iterator[Table]:
     """A text a line; a blank line is an empty text, so that lines in are rows out."""
-    with open_lines(path, how.encoding) as lines:
-        rows = (Row(n, n + 1, [bare(line)], {}) for n, line in enumerate(lines))
-        yield Table(path, ["text"], rows, _encoding_note(lines), plain=True, named=False)
+    with open_lines(path, how.encoding, how.source) as lines:
+        table = Table(path, ["text"], iter(()), _encoding_note(lines), plain=True, named=False)
+        table.lines = LineFormat("plain", lines.encoding, lines.line_end)
+        table.rows = _plain_rows(lines)
+        yield table
+
+
+def _plain_rows(lines: Iterator[str], before: int = 0) -> Iterator[Row]:
+    return (Row(n, n + 1, [bare(line)], {}) for n, line in enumerate(lines, start=before))
+
+
+def table_part(table: Table, lines: Iterator[str], row: int, before: int) -> Table:
+    """A part of a text file as a table of its own.
+
+    Parameters
+    ----------
+    table
+        The file as it was opened, of which nothing more is read.
+    lines
+        Of the part, whole rows of them.
+    row, before
+        Its first row, and the physical lines before it, by which its rows are named.
+    """
+    assert table.lines is not None
+    path, how = table.path, table.lines
+    part = replace(table, n_blank=0)
+    if how.kind == "csv":
+        assert how.delimiter is not None
+        records = _csv_records(path, lines, how.delimiter, before)
+        part.rows = _records_as_rows(part, records, row)
+    elif how.kind == "tsv":
+        part.rows = _records_as_rows(part, _tsv_records(lines, before), row)
+    elif how.kind == "jsonl":
+        objects = _json_objects(part, lines, before)
+        part.rows = _objects_as_rows(part, next(objects, None), objects, row)
+    elif how.kind == "fasttext":
+        part.rows = _fasttext_rows(part, lines, row, before)
+    else:
+        part.rows = _plain_rows(lines, before)
+    return part
 
 
 DELIMITED = {".csv", ".tsv", ".tab"}
@@ -400,8 +431,8 @@ TABLES: dict[str, Opener] = {
     ".tab": _tsv_table,
     ".jsonl": _jsonl_table,
     ".ndjson": _jsonl_table,
-    ".parquet": _parquet_table,
-    ".pq": _parquet_table,
+    ".parquet": open_parquet,
+    ".pq": open_parquet,
     ".xlsx": _excel_table,
     ".xlsm": _excel_table,
     ".ft": _fasttext_table,
