@@ -14,19 +14,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import date, time
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from adasent.data.delimiters import NAMES, NONE, find_delimiter, parse_delimiter
+from adasent.data.excel import open_excel
 from adasent.data.opening import STDIN, Lines, bare, is_packed, open_lines
 from adasent.data.table import How as How
-from adasent.data.table import LineFormat
+from adasent.data.table import LineFormat as LineFormat
 from adasent.data.table import Row as Row
 from adasent.data.table import Table as Table
 from adasent.data.table import kind_of as kind_of
-from adasent.errors import ConfigError, DataError, nearest, require, setting
+from adasent.errors import ConfigError, DataError, require, setting
 
 # Larger than any line that fits in memory on a 32-bit C long.
 _NO_LIMIT = 2**31 - 1
@@ -255,12 +255,12 @@ def open_parquet(
         groups, number = _row_groups(file.metadata, first, end)
         try:
             for batch in file.iter_batches(batch_size=_BATCH, row_groups=groups):
-                own = batch.slice(max(0, first - number), max(0, end - number))
-                number += batch.num_rows
+                skipped = min(max(0, first - number), batch.num_rows)
+                own = batch.slice(skipped, max(0, end - number - skipped))
                 columns = [own.column(i).to_pylist() for i in range(own.num_columns)]
-                at = min(number, end) - own.num_rows
-                for n, values in enumerate(zip(*columns, strict=True), start=at):
+                for n, values in enumerate(zip(*columns, strict=True), start=number + skipped):
                     yield Row(n, n + 1, list(values), {})
+                number += batch.num_rows
         except errors as error:
             raise DataError(f"cannot read {path} as Parquet after row {number}: {error}") from error
 
@@ -280,68 +280,6 @@ def _row_groups(metadata: Any, first: int, end: int) -> tuple[list[int], int]:
     starts = [0, *accumulate(sizes)]
     held = [i for i, size in enumerate(sizes) if starts[i] < end and starts[i] + size > first]
     return held, starts[held[0]] if held else first
-
-
-@contextmanager
-def _excel_table(path: Path, how: How) -> Iterator[Table]:
-    """A sheet of an Excel workbook, its first filled row the header; formulas by their results."""
-    openpyxl = require("openpyxl", "excel", "reading Excel")
-    try:
-        book = openpyxl.load_workbook(
-            path if how.source is None else how.source(), read_only=True, data_only=True
-        )
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except Exception as error:  # of the archive, of its XML, or of what openpyxl makes of them
-        raise DataError(f"cannot read {path} as Excel: {error}") from error
-    try:
-        names = [sheet.title for sheet in book.worksheets]
-        if not names:
-            raise DataError(f"{path}: the workbook holds no sheet with cells")
-        name = names[0] if how.sheet is None else how.sheet
-        if name not in names:
-            raise DataError(f"{path}: no sheet {name!r}{nearest(name, names)}")
-        notes = [f"sheet {name!r}"] if how.sheet is not None or len(names) > 1 else []
-        if how.sheet is None and len(names) > 1:
-            notes = [f"sheet {name!r}, the first of {len(names)} ({setting('sheet')})"]
-        cells = enumerate(book[name].iter_rows(values_only=True), start=1)
-        header: tuple[Any, ...] = next((row for _, row in cells if any(map(_filled, row))), ())
-        while header and not _filled(header[-1]):
-            header = header[:-1]
-        columns = [str(cell) if _filled(cell) else "" for cell in header]
-        table = Table(path, columns, iter(()), notes, blank_is_missing=True)
-        table.rows = _cells_as_rows(table, cells)
-        yield table
-    finally:
-        book.close()
-
-
-def _cells_as_rows(table: Table, cells: Iterator[tuple[int, tuple[Any, ...]]]) -> Iterator[Row]:
-    n_columns = len(table.columns)
-    for number, (line, found) in enumerate(cells):
-        if not any(map(_filled, found)):
-            table.n_blank += 1
-            continue
-        if any(map(_filled, found[n_columns:])):
-            raise DataError(
-                f"{table.path}, line {line}: a cell to the right of the last column that has a "
-                "name; give it a name in the first row, or clear it"
-            )
-        values = [_plain_value(cell) for cell in found[:n_columns]]
-        yield Row(number, line, values + [None] * (n_columns - len(values)), {})
-
-
-def _filled(cell: Any) -> bool:
-    return cell is not None and str(cell).strip() != ""
-
-
-def _plain_value(cell: Any) -> Any:
-    """A cell as JSON and CSV can write it; a whole number that Excel keeps as a float is whole."""
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
 
 
 @contextmanager
@@ -392,6 +330,26 @@ def _plain_rows(lines: Iterator[str], before: int = 0) -> Iterator[Row]:
     return (Row(n, n + 1, [bare(line)], {}) for n, line in enumerate(lines, start=before))
 
 
+def pass_header(table: Table, lines: Iterator[str]) -> None:
+    """Take the lines up to the first row of a text file, and none behind."""
+    assert table.lines is not None
+    if table.lines.kind in ("csv", "tsv"):
+        next((None for _, record in _records(table, lines) if not _is_blank(record)), None)
+
+
+def count_records(table: Table, lines: Iterator[str]) -> Iterator[bool]:
+    """Of each record behind the header whether it is a row, else it is blank.
+
+    The lines are taken one by one, none before it is needed.
+    """
+    assert table.lines is not None
+    if table.lines.kind in ("csv", "tsv"):
+        yield from (not _is_blank(record) for _, record in _records(table, lines))
+    else:
+        is_plain = table.lines.kind == "plain"
+        yield from (is_plain or bool(line.strip()) for line in lines)
+
+
 def table_part(table: Table, lines: Iterator[str], row: int, before: int) -> Table:
     """A part of a text file as a table of its own.
 
@@ -405,22 +363,28 @@ def table_part(table: Table, lines: Iterator[str], row: int, before: int) -> Tab
         Its first row, and the physical lines before it, by which its rows are named.
     """
     assert table.lines is not None
-    path, how = table.path, table.lines
     part = replace(table, n_blank=0)
-    if how.kind == "csv":
-        assert how.delimiter is not None
-        records = _csv_records(path, lines, how.delimiter, before)
-        part.rows = _records_as_rows(part, records, row)
-    elif how.kind == "tsv":
-        part.rows = _records_as_rows(part, _tsv_records(lines, before), row)
-    elif how.kind == "jsonl":
+    kind = table.lines.kind
+    if kind in ("csv", "tsv"):
+        part.rows = _records_as_rows(part, _records(table, lines, before), row)
+    elif kind == "jsonl":
         objects = _json_objects(part, lines, before)
         part.rows = _objects_as_rows(part, next(objects, None), objects, row)
-    elif how.kind == "fasttext":
+    elif kind == "fasttext":
         part.rows = _fasttext_rows(part, lines, row, before)
     else:
         part.rows = _plain_rows(lines, before)
     return part
+
+
+def _records(
+    table: Table, lines: Iterator[str], before: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    """Of a file of separated values."""
+    delimiter = table.lines.delimiter if table.lines is not None else None
+    if delimiter is None:
+        return _tsv_records(lines, before)
+    return _csv_records(table.path, lines, delimiter, before)
 
 
 DELIMITED = {".csv", ".tsv", ".tab"}
@@ -433,8 +397,8 @@ TABLES: dict[str, Opener] = {
     ".ndjson": _jsonl_table,
     ".parquet": open_parquet,
     ".pq": open_parquet,
-    ".xlsx": _excel_table,
-    ".xlsm": _excel_table,
+    ".xlsx": open_excel,
+    ".xlsm": open_excel,
     ".ft": _fasttext_table,
     ".fasttext": _fasttext_table,
 }
