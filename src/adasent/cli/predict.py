@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,12 +18,21 @@ from adasent.cli.reading import PANEL, TextReading, say_table
 from adasent.cli.to_label import Unsure
 from adasent.data.answers import Answer, Layout, Writer, lay_out
 from adasent.errors import AdaSentWarning, ConfigError
-from adasent.estimators.labelling import CHUNK, Answering, Labeller, answer, count_texts, open_model
+from adasent.estimators.labelling import (
+    CHUNK,
+    Answering,
+    Columns,
+    Labeller,
+    answer_rows,
+    columns_of,
+    count_texts,
+    open_model,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from adasent.data.tables import Row, Table
+    from adasent.data.tables import Table
 
 
 @spread
@@ -138,24 +146,13 @@ def _named(one: Path | str, sources: Sequence[Path | str]) -> str | None:
     return str(one) if len(sources) > 1 and isinstance(one, Path) else None
 
 
-def _columns(
-    table: Table, text: str | None, id: str | None, *, quiet: bool
-) -> tuple[list[int], int]:
-    """Positions of the columns that are kept, and of the texts."""
-    from adasent.data.columns import choose_columns
-
-    if table.plain:
-        if id is not None:
-            raise ConfigError("--id: plain lines have no columns; leave it out")
-        return [0], 0
-    if not table.columns:  # an empty file
-        return [], 0
-    chosen = choose_columns(table.path, table.columns, {"text": text, "id": id})
-    if not quiet:
+def _columns(table: Table, text: str | None, id: str | None, *, quiet: bool) -> Columns:
+    """What is read and kept of a table; said where it was found out."""
+    found = columns_of(table, text, id)
+    if not quiet and found.chosen:
         given = [role for role, name in {"text": text, "id": id}.items() if name is not None]
-        say_table(table, chosen, given)
-    kept = [table.columns.index(chosen["id"])] if id is not None else range(len(table.columns))
-    return list(kept), table.columns.index(chosen["text"])
+        say_table(table, found.chosen, given)
+    return found
 
 
 class _Job:
@@ -198,8 +195,8 @@ class _Job:
         try:
             for number, one in enumerate(sources):
                 with open_input(one, reading) as table:
-                    kept, at = _columns(table, reading.text, id, quiet=quiet or number > 0)
-                    names = [table.columns[i] for i in kept]
+                    columns = _columns(table, reading.text, id, quiet=quiet or number > 0)
+                    names = [table.columns[i] for i in columns.kept]
                     if writer is None:
                         first, writer = names, opener(self._lay_out(table, names, sources))
                     elif names != first:
@@ -207,7 +204,7 @@ class _Job:
                             f"{one}: its columns are not those of {sources[0]}; label them one by "
                             "one"
                         )
-                    for answers in self._answers(table, at, kept, number, _named(one, sources)):
+                    for answers in self._answers(table, columns, number, _named(one, sources)):
                         writer.write(answers)
             assert writer is not None
             writer.close()
@@ -233,39 +230,30 @@ class _Job:
         )
 
     def _answers(
-        self, table: Table, at: int, kept: list[int], offset: int, file: str | None
+        self, table: Table, columns: Columns, offset: int, file: str | None
     ) -> Iterator[list[Answer]]:
         """What the model says of the rows of a table, a chunk at a time."""
-        whole = len(kept) == len(table.columns)
-        # Texts of the command line are a table each; their row is their place there.
-        shift = offset if file is None else 0
-        while rows := list(islice(table.rows, CHUNK)):
-            found = self._label(table, rows, at)
-            for one, row in zip(found, rows, strict=True):
-                values = row.values if whole else [row.values[i] for i in kept]
-                extra = row.extra if whole else {}
-                yielded = values if file is None else [file, *values]
-                one[:] = [row.number + shift, yielded, extra, *one]
-            yield [Answer(*one) for one in found]
 
-    def _label(self, table: Table, rows: list[Row], at: int) -> list[list[Any]]:
-        """[label, confidence, shares, reasons] of each row."""
-        from adasent.data.readers import text_of
+        def choose(
+            numbers: Sequence[int], texts: Sequence[str], probabilities: np.ndarray
+        ) -> np.ndarray:
+            return self._unsure.labels(numbers, texts, probabilities, self.labeller.classes_)
 
-        texts = [text_of(table, row, at) for row in rows]
-        there = [text for text in texts if text is not None]
-        self._n_rows += len(texts)
-        self._n_missing += len(texts) - len(there)
-
-        def choose(probabilities: np.ndarray) -> np.ndarray:
-            numbers = [
-                row.number for row, text in zip(rows, texts, strict=True) if text is not None
-            ]
-            return self._unsure.labels(numbers, there, probabilities, self.labeller.classes_)
-
-        watched = choose if self._unsure.min_confidence is not None else None
-        found = answer(self.labeller, there, self._how, watched)
-        return [[None] * 4 if text is None else list(next(found)) for text in texts]
+        found = answer_rows(
+            self.labeller,
+            table,
+            columns,
+            self._how,
+            file=file,
+            # Texts of the command line are a table each; their row is their place there.
+            shift=offset if file is None else 0,
+            size=CHUNK,
+            choose=choose if self._unsure.min_confidence is not None else None,
+        )
+        for answers, n_missing in found:
+            self._n_rows += len(answers)
+            self._n_missing += n_missing
+            yield answers
 
     def warn(self) -> None:
         """What was odd, if anything."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from adasent.data.answers import Reasons
+from adasent.data.answers import Answer, Reasons
 from adasent.errors import AdaSentWarning, ConfigError, setting
 from adasent.estimators.registry import describe, load, load_estimator, saved_system
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from adasent.data.tables import Table
     from adasent.runtime.answers import Thresholds
     from adasent.text.tokenize import Tokenizer
 
@@ -99,6 +102,9 @@ class Said(NamedTuple):
     reasons: Reasons | None  # where they were asked for
 
 
+_NOTHING = Said(None, None, None, None)
+
+
 class Answering(NamedTuple):
     """How texts are answered."""
 
@@ -128,6 +134,75 @@ class Answering(NamedTuple):
 
 #: Called with (N, C) probabilities; gives the label of each text.
 Choice = Callable[["np.ndarray"], "np.ndarray"]
+#: The same where rows of a table are labelled: called with their numbers and texts before it.
+RowChoice = Callable[[Sequence[int], Sequence[str], "np.ndarray"], "np.ndarray"]
+
+
+class Columns(NamedTuple):
+    """Which columns of a table are read and kept."""
+
+    kept: list[int]  # by position
+    at: int  # the texts
+    chosen: dict[str, str]  # role -> name, where names were looked at
+
+
+def columns_of(table: Table, text: str | None, id: str | None) -> Columns:
+    """The columns of a table that is to be labelled; an ``id`` is kept alone."""
+    from adasent.data.columns import choose_columns
+
+    if table.plain:
+        if id is not None:
+            raise ConfigError(f"{setting('id')}: plain lines have no columns; leave it out")
+        return Columns([0], 0, {})
+    if not table.columns:  # an empty file
+        return Columns([], 0, {})
+    chosen = choose_columns(table.path, table.columns, {"text": text, "id": id})
+    kept = [table.columns.index(chosen["id"])] if id is not None else range(len(table.columns))
+    return Columns(list(kept), table.columns.index(chosen["text"]), chosen)
+
+
+def answer_rows(
+    model: Any,
+    table: Table,
+    columns: Columns,
+    how: Answering,
+    *,
+    file: str | None = None,
+    shift: int = 0,
+    size: int = CHUNK,
+    choose: RowChoice | None = None,
+) -> Iterator[tuple[list[Answer], int]]:
+    """What a model says of the rows of a table, a chunk at a time; and how many have no text.
+
+    Parameters
+    ----------
+    file
+        Stands before the values of each row; None does not.
+    shift
+        Added to the numbers of rows.
+    choose
+        Chooses labels in place of ``how``.
+    """
+    from adasent.data.readers import text_of
+
+    kept = columns.kept
+    whole = len(kept) == len(table.columns)
+    while rows := list(islice(table.rows, size)):
+        texts = [text_of(table, row, columns.at) for row in rows]
+        numbers = [row.number for row, text in zip(rows, texts, strict=True) if text is not None]
+        there = [text for text in texts if text is not None]
+        found = answer(model, there, how, choose and partial(choose, numbers, there))
+        answers = []
+        for row, text in zip(rows, texts, strict=True):
+            values = row.values if whole else [row.values[i] for i in kept]
+            extra = row.extra if whole else {}
+            said = _NOTHING if text is None else next(found)
+            answers.append(
+                Answer(
+                    row.number + shift, values if file is None else [file, *values], extra, *said
+                )
+            )
+        yield answers, len(texts) - len(there)
 
 
 def answer(

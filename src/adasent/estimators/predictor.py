@@ -20,7 +20,7 @@ from adasent.runtime.answers import Thresholds, exactly_right
 from adasent.runtime.arrays import Doubles, Floats
 from adasent.runtime.network import Network
 from adasent.runtime.trace import Trace
-from adasent.saving.adasent import read_adasent
+from adasent.saving.adasent import AdaSentFolder, read_adasent
 from adasent.saving.model import tokenizer_of
 from adasent.text.encoder import check_texts
 from adasent.text.passage import read_passages
@@ -193,7 +193,14 @@ class Predictor:
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Predictor:
     """As :func:`adasent.estimators.registry.load`, for a model of AdaSent alone."""
-    saved, config, vocabulary, table, tensors = read_adasent(folder)
+    return assemble(read_adasent(folder), folder, tokenizer)
+
+
+def assemble(
+    read: AdaSentFolder, folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None
+) -> Predictor:
+    """The model of what was read from its folder; the arrays are used where they lie."""
+    saved, config, vocabulary, table, tensors = read
     network = Network(config, table, tensors)
     encoder = open_words(
         saved.encoder, Path(folder), tokenizer_of(saved, tokenizer), vocabulary, saved.max_words
