@@ -90,13 +90,18 @@ _ON_A_COMMAND_LINE = ContextVar("adasent_on_a_command_line", default=False)
 
 
 @contextmanager
-def on_a_command_line() -> Iterator[None]:
+def on_a_command_line(value: bool = True) -> Iterator[None]:
     """Within, :func:`setting` names options rather than keywords."""
-    token = _ON_A_COMMAND_LINE.set(True)
+    token = _ON_A_COMMAND_LINE.set(value)
     try:
         yield
     finally:
         _ON_A_COMMAND_LINE.reset(token)
+
+
+def is_on_a_command_line() -> bool:
+    """Whether messages name options, for processes that work for this one."""
+    return _ON_A_COMMAND_LINE.get()
 
 
 def setting(name: str, value: object = None) -> str:

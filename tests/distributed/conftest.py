@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import pytest
 
 #: What Ray itself does that Python warns of: nothing of ours is among it.
 RAYS_OWN = [
-    r"ignore:.*use_push_based_shuffle.*:DeprecationWarning",
+    r"ignore::DeprecationWarning:ray\.data\.context",  # it sets its own settings of old
     r"ignore:Tip. In future versions of Ray:FutureWarning",
     r"ignore:subprocess \d+ is still running:ResourceWarning",
     r"ignore:unclosed file.*/session_:ResourceWarning",
@@ -34,6 +35,16 @@ class RayCluster:
         return self.cluster.add_node(
             num_cpus=n_cpus, object_store_memory=STORE, resources=resources or None
         )
+
+    def workers(self, name: str) -> list[psutil.Process]:
+        """Processes of this cluster, and of no other on the machine, whose titles hold a name."""
+        raylets = [
+            psutil.Process(one.process.pid)
+            for node in self.cluster.list_all_nodes()
+            for one in node.all_processes["raylet"]
+        ]
+        found = [one for raylet in raylets for one in raylet.children(recursive=True)]
+        return [one for one in found if name in one.name()]
 
     def kill_node(self, node: Any) -> None:
         """End all processes of a raylet at once, as a machine that is switched off."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adasent.cli.bulk import Engine
+from adasent.cli.bulk import label as label_in_bulk
 from adasent.cli.groups import spread
 from adasent.cli.models import read_levels
 from adasent.cli.options import Device, Model, Quiet, new_file
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 def predict(
     model: Model,
     reading: TextReading,
+    engine: Engine,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -47,9 +50,10 @@ def predict(
             "plain lines from standard input, as without any.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
+    target: Annotated[
+        str | None,
         typer.Option(
+            "--out",
             metavar="FILE",
             help="Write there, whole or not at all: .csv, .jsonl, .parquet or .tsv.",
         ),
@@ -121,9 +125,28 @@ def predict(
       adasent predict model reviews.csv --text review --out labelled.csv
       cat lines.txt | adasent predict model --format tsv
       adasent predict model reviews.csv --min-confidence 0.8 --review unsure.csv
+      adasent predict model "reviews/*.parquet" --out labelled --engine ray
     """
     from adasent.cli.inputs import sort_inputs
 
+    answering = Answering(None, min_confidence, proba, explain)
+    if engine.is_ray:
+        label_in_bulk(
+            model,
+            inputs or [],
+            target,
+            engine,
+            reading,
+            id,
+            answering,
+            threshold or [],
+            device=device,
+            force=force,
+            quiet=quiet,
+            refused={"--review": review, "--format": format},
+        )
+        return
+    out = None if target is None else Path(target)
     sources = sort_inputs(inputs or [], reading)
     kind = choose_format(out, format)
     if out is not None and out.exists() and not out.is_file() and not out.is_dir():
@@ -133,9 +156,7 @@ def predict(
     if out is not None and review is not None and out.resolve() == review.resolve():
         raise ConfigError(f"--review {review}: --out is written there; give it a file of its own")
     unsure = Unsure(min_confidence, review, force)
-    job = _Job(
-        model, device, threshold or [], label_separator, unsure, proba=proba, explain=explain
-    )
+    job = _Job(model, device, threshold or [], label_separator, unsure, answering)
     with open_target(out) as stream, unsure:
         job.run(sources, reading, id, partial(open_writer, kind, stream), quiet=quiet)
     job.warn()
@@ -165,13 +186,11 @@ class _Job:
         thresholds: Sequence[str],
         separator: str,
         unsure: Unsure,
-        *,
-        proba: bool,
-        explain: str | None,
+        answering: Answering,
     ) -> None:
         self.labeller: Labeller = open_model(folder, device)
         levels = read_levels(thresholds, self.labeller) or None
-        self._how = Answering(levels, unsure.min_confidence, proba, explain)
+        self._how = answering._replace(thresholds=levels)
         self._how.check(self.labeller)
         self._separator = separator if self.labeller.thresholds_ is not None else None
         self._unsure = unsure
