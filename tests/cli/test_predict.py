@@ -75,6 +75,8 @@ def test_reasons_in_all_formats(run: Run, model: Path, tmp_path: Path) -> None:
             json.loads(line)["words"] for line in lines
         ]
     assert "explain" in run("predict", model, "good", "--explain", "slow").stderr
+    long = run("predict", model, "good " * 300, "--explain", "fast")
+    assert "of 1 texts: 1 longer than" in long.stderr
 
 
 ODD = (

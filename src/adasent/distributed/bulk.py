@@ -145,7 +145,7 @@ def label_files(
         found = _followed(_run(ray, work, shared, todo, config), todo, notes, manifest, observer)
         done = list(found)
     problems = [one.problem for one in done if one.problem is not None]
-    manifest.write(notes, finished=not problems)
+    manifest.end(notes, finished=not problems)
     _warn(done)
     if problems:
         shown = "; ".join(problems[:_NAMED]) + ("; ..." if len(problems) > _NAMED else "")

@@ -65,13 +65,13 @@ class Manifest:
             folder.remove(sorted(filter(_is_ours, there)))
             there = {name for name in there if not _is_ours(name)}
         if MANIFEST in there:
-            self._check(there)
+            self._check()
         elif others := sorted(name for name in there if not _is_ours(name)):
             raise ConfigError(
                 f"{setting('out')} {folder.name} holds other files, such as {others[0]}, and no "
                 "manifest; give a new or an empty folder"
             )
-        folder.remove([name for name in there if _LEFT_BEHIND.fullmatch(name)])
+        self._tidy(there)
         self.parts = {name for name in there if _PART.fullmatch(name)}
 
     def begin(self, planned: Sequence[str]) -> set[str]:
@@ -97,7 +97,16 @@ class Manifest:
             },
         )
 
-    def _check(self, there: set[str]) -> None:
+    def end(self, parts: Mapping[str, Mapping[str, Any]], *, finished: bool) -> None:
+        """Note the last parts, when nobody works any more."""
+        self._tidy(self._folder.list())
+        self.write(parts, finished=finished)
+
+    def _tidy(self, there: set[str]) -> None:
+        """Remove what workers that were killed had begun."""
+        self._folder.remove([name for name in there if _LEFT_BEHIND.fullmatch(name)])
+
+    def _check(self) -> None:
         """Refuse a folder of another job, and say what differs."""
         name = self._folder.name
         try:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from adasent.checks import check_integer
 from adasent.data.answers import Layout, Types, find_types, lay_out
 from adasent.data.ranges import ROWS, Range, cut_file
-from adasent.data.tables import How, Table, open_table
+from adasent.data.tables import How, Row, Table, open_table
 from adasent.distributed.bulk_job import Identity
 from adasent.distributed.bulk_places import InputFile
 from adasent.distributed.bulk_worker import Part
-from adasent.errors import AdaSentError, ConfigError, is_on_a_command_line, on_a_command_line
+from adasent.errors import (
+    AdaSentError,
+    ConfigError,
+    DataError,
+    is_on_a_command_line,
+    on_a_command_line,
+)
 from adasent.estimators.labelling import CHUNK, Answering, Columns, columns_of
 
 #: Called with the first file and its columns.
@@ -89,7 +97,9 @@ def first_rows(
             separator=None if labeller.thresholds_ is None else "|",
             reasons=config.answering.explain is not None,
         )
-        head = [row for row, _ in zip(table.rows, range(CHUNK), strict=False)]
+        head: list[Row] = []
+        with suppress(DataError):  # the part that holds a bad row says so
+            head.extend(islice(table.rows, CHUNK))
     values = [[row.values[i] for row in head] for i in columns.kept]
     return layout, find_types(layout, [[first.name], *values] if several else values)
 

@@ -251,6 +251,10 @@ def _explained(model: Any, texts: Sequence[str], method: str) -> tuple[np.ndarra
     import numpy as np
 
     found = model.explain(texts, method=method)
+    encoder = model.encoder_ if hasattr(model, "encoder_") else model.encoder
+    if isinstance(encoder.tokenizer, Counting):  # texts as long as can be read were read twice
+        encoder.tokenizer.n_texts -= sum(len(one.tokens) == encoder.max_words for one in found)
+        encoder.tokenizer.n_long -= sum(one.truncated for one in found)
     reasons = []
     for one in found:
         scores = one.words[:, one.column(one.shown[0])].round(4).tolist()

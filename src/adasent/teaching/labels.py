@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from functools import partial
+from itertools import islice, tee
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,9 @@ from adasent.teaching.teacher import Teacher
 
 #: Texts of a shard: some seconds of a large teacher's work.
 SHARD = 1024
+#: Asks a teacher about shards, by whichever processes: probabilities in the order of the shards,
+#: which are taken a few ahead of what is done and no more.
+Asking = Callable[[Teacher, Iterable[Sequence[str]]], Iterator[np.ndarray]]
 #: Called with the texts that are labelled, and how many of them a teacher was asked for.
 Progress = Callable[[int, int], None]
 
@@ -37,6 +42,11 @@ class Labels(NamedTuple):
     n_asked: int  # texts that a teacher had to be asked for; the others were known
 
 
+def ask_here(teacher: Teacher, shards: Iterable[Sequence[str]]) -> Iterator[np.ndarray]:
+    """Ask in this process, a shard after the other."""
+    return map(teacher.predict_proba, shards)
+
+
 def label(
     texts: Iterable[str],
     teachers: Sequence[Teacher],
@@ -44,6 +54,7 @@ def label(
     probes: Sequence[str] = (),
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    asking: Asking = ask_here,
 ) -> Labels:
     """Ask teachers for the probabilities of texts.
 
@@ -60,6 +71,8 @@ def label(
         Training texts, by which teachers are told apart.
     folder
         Where shards are kept; None keeps none.
+    asking
+        Who asks the teachers: this process, or others for it.
     """
     if not teachers:
         raise DataError("expected at least one teacher, got none")
@@ -69,24 +82,52 @@ def label(
     ]
     parts = [np.empty((0, len(teachers[0].classes_)), dtype=np.float32)]
     n_done = n_asked = 0
-    stream = iter(texts)
     with _one_warning():
-        while shard := list(islice(stream, SHARD)):
-            said, is_new = [], False
-            for teacher, place in zip(teachers, places, strict=True):
-                found = None if place is None else _read(place, shard, len(teacher.classes_))
-                if found is None:
-                    found, is_new = teacher.predict_proba(shard).astype(np.float16), True
-                    if place is not None:
-                        _write(place, shard, found)
-                said.append(found.astype(np.float32))
-            mean = np.mean(said, axis=0)
+        # Each teacher has the shards from an iterator of its own, as far ahead as its asking goes.
+        streams = tee(iter(partial(_shard, iter(texts)), []), len(teachers) + 1)
+        answers = [
+            _asked(teacher, place, stream, asking)
+            for teacher, place, stream in zip(teachers, places, streams[1:], strict=True)
+        ]
+        for shard, *found in zip(streams[0], *answers, strict=True):
+            mean = np.mean([said for said, _ in found], axis=0)
             parts.append(mean / mean.sum(axis=1, keepdims=True))
             n_done += len(shard)
-            n_asked += len(shard) * is_new
+            n_asked += len(shard) * any(is_new for _, is_new in found)
             if progress is not None:
                 progress(n_done, n_asked)
     return Labels(np.concatenate(parts), n_asked)
+
+
+def _shard(stream: Iterator[str]) -> list[str]:
+    return list(islice(stream, SHARD))
+
+
+def _asked(
+    teacher: Teacher, place: Path | None, shards: Iterator[list[str]], asking: Asking
+) -> Iterator[tuple[np.ndarray, bool]]:
+    """What a teacher says of each shard, and whether it had to be asked."""
+    waiting: deque[tuple[list[str], np.ndarray | None]] = deque()
+
+    def unknown() -> Iterator[list[str]]:
+        for shard in shards:
+            found = None if place is None else _read(place, shard, len(teacher.classes_))
+            waiting.append((shard, found))
+            if found is None:
+                yield shard
+
+    for answer in asking(teacher, unknown()):
+        shard, known = waiting.popleft()
+        while known is not None:
+            yield known.astype(np.float32), False
+            shard, known = waiting.popleft()
+        said = answer.astype(np.float16)
+        if place is not None:
+            _write(place, shard, said)
+        yield said.astype(np.float32), True
+    for _, known in waiting:
+        assert known is not None
+        yield known.astype(np.float32), False
 
 
 def _read(place: Path, shard: Sequence[str], n_classes: int) -> np.ndarray | None:

@@ -26,7 +26,7 @@ from adasent.estimators.base import check_examples
 from adasent.evaluation.significance import Comparison, compare
 from adasent.teaching.augment import augment, cut_phrases
 from adasent.teaching.compact import compact
-from adasent.teaching.labels import label
+from adasent.teaching.labels import Asking, ask_here, label
 from adasent.teaching.select import highest, in_balance, nearness
 from adasent.teaching.sentences import Sieve, split_long
 from adasent.teaching.student import TeachingConfig, fit_student
@@ -165,6 +165,7 @@ def teach(
     cache: str | os.PathLike[str] | None = None,
     seed: int = 0,
     observer: Observer | None = None,
+    asking: Asking = ask_here,
 ) -> Taught:
     """Train a small model on labelled texts and on what a large one says of these and others.
 
@@ -207,6 +208,8 @@ def teach(
         delete.
     seed
         Of everything random but what student and teacher have seeds of their own for.
+    asking
+        Who asks the teachers about ``unlabelled``; see :func:`adasent.teaching.labels.label`.
     """
     config, extra = config or TeachingConfig(), extra or ExtraConfig()
     observer = observer or _Nobody()
@@ -241,7 +244,14 @@ def teach(
     if config.hard < 1:
         pairs = zip(models, teachers, strict=True)
         said = np.mean([_of_known(*pair, known.texts, store) for pair in pairs], axis=0)
-    found = label(more, teachers, probes=known.texts, folder=store, progress=observer.on_progress)
+    found = label(
+        more,
+        teachers,
+        probes=known.texts,
+        folder=store,
+        progress=observer.on_progress,
+        asking=asking,
+    )
 
     more, said_of_more = _surest(more, found.probabilities, extra.n_extra, learn, classes)
 
