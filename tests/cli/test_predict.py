@@ -18,7 +18,7 @@ from typer.testing import Result
 
 from adasent import AdaSentClassifier
 from adasent.cli import outputs, predict
-from adasent.data import answers
+from adasent.estimators import answers
 
 Run = Callable[..., Result]
 TEXTS = ["a good film", "the plot was awful", "superb music"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,15 +29,14 @@ PANEL = "Over a cluster"
 
 
 @dataclass(frozen=True)
-class Engine(Given):
-    """Options of a command that can work over a cluster."""
+class Cluster(Given):
+    """Options of a command that can ask models over a cluster."""
 
     engine: Annotated[
         str,
         typer.Option(
             metavar="local|ray",
-            help="ray: over a Ray cluster, in parts; FILE may also be a glob, a folder or an "
-            "address such as s3://..., and --out is a folder of Parquet.",
+            help="ray: over a Ray cluster; pip install 'adasent[ray]'.",
             rich_help_panel=PANEL,
         ),
     ] = "local"
@@ -52,10 +52,6 @@ class Engine(Given):
         int | None,
         typer.Option(metavar="N", help="Processes; one a core by default.", rich_help_panel=PANEL),
     ] = None
-    part_rows: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Rows of a part of the output.", rich_help_panel=PANEL),
-    ] = None
 
     @property
     def is_ray(self) -> bool:
@@ -67,12 +63,36 @@ class Engine(Given):
             raise ConfigError(f"{beside[0]}: it is of a cluster; add --engine ray")
         return self.engine == "ray"
 
+    @contextmanager
+    def asking(self) -> Iterator[dict[str, Any]]:
+        """Keywords of :func:`adasent.teaching.teach.teach`, for the block."""
+        if not self.is_ray:
+            yield {}
+            return
+        from adasent.distributed.asking import ask_over
+        from adasent.distributed.cluster import connected
+
+        with connected(self.address, n_cpus=self.workers) as ray:
+            yield {"asking": ask_over(ray, self.workers)}
+
+
+@dataclass(frozen=True)
+class Parts(Cluster):
+    """Options of a command that writes answers in parts."""
+
+    part_rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Rows of a part of --out, a folder then.", rich_help_panel=PANEL
+        ),
+    ] = None
+
 
 def label(
     model: Path,
     inputs: Sequence[str],
     out: str | None,
-    engine: Engine,
+    engine: Parts,
     reading: TextReading,
     id: str | None,
     answering: Answering,

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from adasent.cli.console import printable
-from adasent.data.answers import (
+from adasent.errors import ConfigError, require
+from adasent.estimators.answers import (
     Answer,
     Extra,
     Layout,
@@ -27,7 +28,6 @@ from adasent.data.answers import (
     text_of_value,
     to_json,
 )
-from adasent.errors import ConfigError, require
 
 Format = StrEnum("Format", ["jsonl", "csv", "tsv", "parquet"])
 

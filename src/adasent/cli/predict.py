@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adasent.cli.bulk import Engine
+from adasent.cli.bulk import Parts
 from adasent.cli.bulk import label as label_in_bulk
 from adasent.cli.groups import spread
 from adasent.cli.models import read_levels
@@ -18,8 +18,8 @@ from adasent.cli.options import Device, Model, Quiet, new_file
 from adasent.cli.outputs import Format, choose_format, open_target, open_writer
 from adasent.cli.reading import PANEL, TextReading, say_table
 from adasent.cli.to_label import Unsure
-from adasent.data.answers import Answer, Layout, Writer, lay_out
 from adasent.errors import AdaSentWarning, ConfigError
+from adasent.estimators.answers import Answer, Layout, Writer, lay_out
 from adasent.estimators.labelling import (
     CHUNK,
     Answering,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def predict(
     model: Model,
     reading: TextReading,
-    engine: Engine,
+    engine: Parts,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -118,6 +118,10 @@ def predict(
     file, predicted, and confidence, the probability of that label. A row without
     a text gets no label, and is counted. Where a text may have several labels,
     predicted is a list, and confidence is that of the least sure one.
+
+    With --engine ray, FILE may also be a glob, a folder or an address such as
+    s3://bucket/reviews, and --out is a folder of Parquet parts: a command that
+    was stopped goes on where it was when it is given again.
 
     \b
     Examples:

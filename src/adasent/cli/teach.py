@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adasent.cli import options
+from adasent.cli.bulk import Cluster
 from adasent.cli.console import console, progress, say
 from adasent.cli.folders import check_folder, claimed, holds_unfinished, save_model, stop
 from adasent.cli.groups import spread
@@ -39,6 +40,7 @@ def teach(
     data: options.Data,
     reading: Reading,
     training: options.Training,
+    cluster: Cluster,
     teacher: Annotated[
         list[str],
         typer.Option(
@@ -103,6 +105,7 @@ def teach(
     Examples:
       adasent teach reviews.csv --teacher big-model --unlabelled more.txt --out small
       adasent teach CR --teacher cnn --folds 5 --out student
+      adasent teach CR --teacher big-model --unlabelled web.txt --out small --engine ray
     """
     # First, because it names the extra that is missing where torch or scikit-learn are not there.
     chosen = options.take_settings("adasent", None, assignments, training)
@@ -112,7 +115,7 @@ def teach(
             raise DataError(f"--unlabelled {file}: there is no such file")
 
     settings: dict[str, Any] = {"random_state": seed} | chosen
-    with claimed(out):
+    with claimed(out), cluster.asking() as asking:
         check_folder(out, "adasent", force)
         known, part, held = _parts(data, held_out, reading, quiet=quiet)
         wanted = options.take_vectors(vectors, settings)
@@ -156,6 +159,7 @@ def teach(
                 cache=cache or out / CHECKPOINT,
                 seed=seed,
                 observer=observer,
+                **asking,
             )
         except CheckpointError as error:
             raise CheckpointError(f"{error}; --restart discards it") from error

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from adasent.checks import check_integer
-from adasent.data.answers import Layout, Types, find_types, lay_out
 from adasent.data.ranges import ROWS, Range, cut_file
 from adasent.data.tables import How, Row, Table, open_table
 from adasent.distributed.bulk_job import Identity
@@ -22,6 +21,7 @@ from adasent.errors import (
     is_on_a_command_line,
     on_a_command_line,
 )
+from adasent.estimators.answers import Layout, Types, find_types, lay_out
 from adasent.estimators.labelling import CHUNK, Answering, Columns, columns_of
 
 #: Called with the first file and its columns.

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adasent.data.answers import Layout, ParquetWriter, Types
 from adasent.data.ranges import Range, open_range
 from adasent.data.tables import How
 from adasent.distributed.bulk_places import InputFile, OutputFolder
 from adasent.errors import AdaSentError, AdaSentWarning, on_a_command_line
+from adasent.estimators.answers import Layout, ParquetWriter, Types
 from adasent.estimators.labelling import Answering, Columns, answer_rows, count_texts
 
 

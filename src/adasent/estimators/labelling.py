@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from adasent.data.answers import Answer, Reasons
 from adasent.errors import AdaSentWarning, ConfigError, setting
+from adasent.estimators.answers import Answer, Reasons
 from adasent.estimators.registry import describe, load, load_estimator, saved_system
 
 if TYPE_CHECKING:
