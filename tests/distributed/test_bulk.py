@@ -91,20 +91,22 @@ def single(inputs: list[Path], out: Path, *more: str) -> pandas.DataFrame:
     return pandas.read_parquet(out)
 
 
-def run(inputs: list[str], out: Path, watch: Watch | None = None, **more: Any) -> Report:
-    config = BulkConfig(rows=ROWS, workers=3, answering=Answering(proba=True, explain="fast"))
-    return label_files(starter_folder(), inputs, str(out), config, observer=watch, **more)
+def run(inputs: list[str], out: Path, watch: Watch | None = None, workers: int = 1) -> Report:
+    config = BulkConfig(rows=ROWS, workers=workers, answering=Answering(proba=True, explain="fast"))
+    return label_files(starter_folder(), inputs, str(out), config, observer=watch)
 
 
-def in_use(ray_cluster: Any, node: Any) -> None:
-    """Wait until a worker of the pool is at work on a node."""
+def at_work(ray_cluster: Any, node: Any) -> psutil.Process:
+    """Wait until workers of the pool are there on a node and on another; one of the others."""
     raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        if any("MapWorker" in one.name() for one in raylet.children(recursive=True)):
-            return
+        every = ray_cluster.workers("MapWorker")
+        others = [one for one in every if raylet not in one.parents()]
+        if others and len(others) < len(every):
+            return others[0]
         time.sleep(0.05)
-    raise AssertionError("no worker came to the node")
+    raise AssertionError("no worker came to the node, or none elsewhere")
 
 
 def test_a_worker_and_a_node_killed_lose_nothing(ray_cluster: Any, tmp_path: Path) -> None:
@@ -113,11 +115,10 @@ def test_a_worker_and_a_node_killed_lose_nothing(ray_cluster: Any, tmp_path: Pat
     path = write_csv(tmp_path / "a.csv", texts)
 
     def kill_both() -> None:
-        in_use(ray_cluster, node)
+        at_work(ray_cluster, node).kill()
         ray_cluster.kill_node(node)
-        ray_cluster.workers("MapWorker")[0].kill()
 
-    report = run([str(path)], tmp_path / "out", Watch({1: kill_both}))
+    report = run([str(path)], tmp_path / "out", Watch({1: kill_both}), workers=3)
     assert report.n_rows == len(texts)
     found = read(tmp_path / "out")
     assert found.row.tolist() == list(range(len(texts)))
@@ -140,7 +141,7 @@ def test_three_formats_in_one_folder_and_nothing_done_twice(
     pyarrow.parquet.write_table(table, data / "c.parquet", row_group_size=17)
     (data / "_ignored.csv").write_text("other\n")
     out = tmp_path / "out"
-    report = run([str(data)], out)
+    report = run([str(data)], out, workers=2)
     assert (report.n_rows, report.n_missing) == (3 * len(texts), 2)
     files = sorted(data.glob("[a-c].*"))
     expected = single(files, tmp_path / "one.parquet", "--proba", "--explain", "fast")
@@ -195,7 +196,7 @@ def test_the_command_end_to_end(ray_cluster: Any, tmp_path: Path) -> None:
     path = write_csv(tmp_path / "a.csv", [*make_texts(3 * ROWS - 1), "long " * 2100])
     out, args = tmp_path / "out", ["--threshold", "0.5"]
     command = ["predict", "starter", str(path), "--out", str(out), "--engine", "ray"]
-    parts = ["--part-rows", str(ROWS), "--workers", "2", "--address", ray_cluster.address]
+    parts = ["--part-rows", str(ROWS), "--workers", "1", "--address", ray_cluster.address]
     result = CliRunner().invoke(app, [*command, *parts, "--id", "id", "--min-confidence", "0.7"])
     assert result.exit_code == 0, result.output
     assert f"{3 * ROWS} texts labelled; 3 parts in {out}" in result.stderr
@@ -208,3 +209,10 @@ def test_the_command_end_to_end(ray_cluster: Any, tmp_path: Path) -> None:
     assert "other options (id, min_confidence)" in again.stderr
     assert "--force" in again.stderr
     assert "one label" in CliRunner().invoke(app, [*command, *parts, *args]).stderr
+
+
+def test_a_worker_that_cannot_start_ends_the_job(ray_cluster: Any, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "a.csv", make_texts(3))
+    config = BulkConfig(device="nonsense", workers=1)
+    with pytest.raises(AdaSentError, match=r"gave up: .*device must be such as cpu.*goes on"):
+        label_files(starter_folder(), [str(path)], str(tmp_path / "out"), config)

@@ -117,7 +117,7 @@ def label_files(
     config, observer = config or BulkConfig(), observer or _Nobody()
     require("pyarrow", "ray", "writing Parquet")
     shared = share(model, config.device)
-    labeller = shared.open(config.device)
+    labeller = shared.open(None)
     config.answering.check(labeller)
     files = find_inputs(inputs)
     identity = Identity(shared.digest, [one.name for one in files], config.options)
@@ -138,7 +138,7 @@ def label_files(
             layout,
             types,
             len(files) > 1,
-            config.device,
+            "cuda" if config.on_gpu else config.device,  # each worker sees one GPU alone
             is_on_a_command_line(),
         )
         notes: Notes = {part.name: _note(part) for part in parts if part.name in finished}
@@ -171,8 +171,7 @@ def _run(
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
-    on_gpu = config.device is not None and config.device.startswith("cuda")
-    workers = min(len(todo), config.workers or _room(ray, on_gpu=on_gpu))
+    workers = min(len(todo), config.workers or _room(ray, on_gpu=config.on_gpu))
     dataset = data.from_items(
         [{"id": i} for i in range(len(todo))], override_num_blocks=len(todo)
     ).map(
@@ -180,11 +179,19 @@ def _run(
         fn_constructor_args=(work, [ray.put(shared)], [ray.put(list(todo))]),
         compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
         num_cpus=1,
-        num_gpus=1 if on_gpu else 0,
+        num_gpus=1 if config.on_gpu else 0,
         runtime_env={"env_vars": _ONE_THREAD},
     )
-    for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
-        yield from map(Done.from_row, batch["done"].tolist())
+    try:
+        for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
+            yield from map(Done.from_row, batch["done"].tolist())
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None) or error
+        said = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
+        raise AdaSentError(
+            f"the Ray cluster gave up: {said}; finished parts are kept in {work.out}, and the same "
+            "command goes on from there"
+        ) from error
 
 
 def _room(ray: Any, *, on_gpu: bool) -> int:

@@ -50,6 +50,8 @@ class SharedModel:
 def share(folder: Path, device: str | None = None) -> SharedModel:
     """Read a model folder for others; those of a GPU, of an encoder or of another system, as files.
 
+    The device is theirs: here it need not be.
+
     Raises
     ------
     ModelFormatError
@@ -62,7 +64,7 @@ def share(folder: Path, device: str | None = None) -> SharedModel:
             # What the network is made of is beside it.
             bare = replace(read.saved, tensors={}, vocabulary=[])
             return SharedModel(_digest(_files(folder)), read._replace(saved=bare), {})
-    open_model(folder, device)  # says what is wrong with it, here rather than far away
+    open_model(folder)  # says what is wrong with it, here rather than far away
     files = _files(folder)
     return SharedModel(_digest(files), None, files)
 

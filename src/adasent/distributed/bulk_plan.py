@@ -60,6 +60,11 @@ class BulkConfig:
         check_integer("rows", self.rows, 1)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether each worker has a GPU."""
+        return self.device is not None and self.device.startswith("cuda")
+
+    @property
     def options(self) -> dict[str, Any]:
         """What the answers follow from, as JSON values."""
         levels: Any = self.answering.thresholds

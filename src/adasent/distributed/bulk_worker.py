@@ -126,10 +126,10 @@ class Worker:
 
 
 def _tried(label: Any, part: Part) -> Done:
-    """What is wrong with the input ends its part alone."""
+    """What is wrong with the input, or with the disk, ends its part alone."""
     try:
         done: Done = label(part)
-    except AdaSentError as error:
+    except (AdaSentError, OSError) as error:
         problem = str(error)
         where = str(part.file.path)
         return Done(part.name, problem=problem if where in problem else f"{where}: {problem}")
