@@ -193,7 +193,10 @@ def test_a_poisoned_row_is_named_and_stops_no_other_part(ray_cluster: Any, tmp_p
 
 
 def test_the_command_end_to_end(ray_cluster: Any, tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "a.csv", [*make_texts(3 * ROWS - 1), "long " * 2100])
+    texts = [*make_texts(3 * ROWS - 1), ""]
+    path = tmp_path / "a.jsonl"
+    rows = [{"text": text, "id": i} for i, text in enumerate(texts)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     out, args = tmp_path / "out", ["--threshold", "0.5"]
     command = ["predict", "starter", str(path), "--out", str(out), "--engine", "ray"]
     parts = ["--part-rows", str(ROWS), "--workers", "1", "--address", ray_cluster.address]
@@ -201,7 +204,7 @@ def test_the_command_end_to_end(ray_cluster: Any, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert f"{3 * ROWS} texts labelled; 3 parts in {out}" in result.stderr
     assert "columns: text from 'text', id from 'id'" in result.stderr
-    assert f"of {3 * ROWS} texts: 1 longer than" in result.stderr
+    assert f"of {3 * ROWS} texts: 1 without a word" in result.stderr
     more = ["--id", "id", "--min-confidence", "0.7"]
     check_alike(read(out), single([path], tmp_path / "one.parquet", *more))
     again = CliRunner().invoke(app, [*command, *parts])
