@@ -17,7 +17,6 @@ class Wanted(NamedTuple):
     """What is asked for, beside the model and the file."""
 
     texts: bool = False
-    gates: bool = True
 
 
 class Format(NamedTuple):
@@ -31,12 +30,12 @@ class Format(NamedTuple):
 def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
     from adasent.export.onnx_file import export_onnx
 
-    files = export_onnx(model, out, gates=wanted.gates, texts=wanted.texts)
+    files = export_onnx(model, out, texts=wanted.texts)
     return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB" for path in files]
 
 
 _FORMATS = {
-    "onnx": Format(".onnx", _onnx, ("--texts", "--no-gates")),
+    "onnx": Format(".onnx", _onnx, ("--texts",)),
 }
 
 
@@ -52,9 +51,6 @@ def export(
         bool,
         typer.Option("--texts", help="onnx: write what makes ids of texts beside it, as JSON."),
     ] = False,
-    no_gates: Annotated[
-        bool, typer.Option("--no-gates", help="onnx: leave out the gates of units; it is faster.")
-    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a model as one file that needs no Python to be used.
@@ -68,10 +64,10 @@ def export(
         hint = nearest(format_, _FORMATS)
         raise ConfigError(f"--format: expected {' or '.join(_FORMATS)}, got {format_!r}{hint}")
     chosen = _FORMATS[format_]
-    for option, is_given in {"--texts": texts, "--no-gates": no_gates}.items():
+    for option, is_given in {"--texts": texts}.items():
         if is_given and option not in chosen.options:
             raise ConfigError(f"{option} means nothing to --format {format_}; leave it out")
     path = out or Path(model.resolve().name + chosen.ending)
     new_file(path, force)
-    for line in chosen.write(model, path, Wanted(texts, not no_gates)):
+    for line in chosen.write(model, path, Wanted(texts)):
         say(line)
