@@ -67,7 +67,7 @@ def batches(lengths: Sequence[int], n_words: int = BATCH_WORDS) -> Iterator[list
 
 
 def classify(session: Any, texts: Sequence[Sequence[int]], n_words: int = BATCH_WORDS) -> Any:
-    """(N, C) probabilities of texts that are ids, each at least one."""
+    """(N, C) probabilities of texts that are ids, each at least one, batches of ``n_words``."""
     found: list[Any] = [None] * len(texts)
     for some in batches([len(ids) for ids in texts], n_words):
         (rows,) = session.run(["probabilities"], pad([texts[i] for i in some]))

@@ -33,12 +33,16 @@ class Exported:
 
     def __init__(self, folder: Path, path: Path, **how: Any) -> None:
         self.predictor = adasent.load(folder)
+        self.files = export_onnx(folder, path, **how)
+        self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Start a session on one thread."""
         self.path = path
-        self.files = export_onnx(folder, self.path, **how)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(
-            self.path, options, providers=["CPUExecutionProvider"]
+            path, options, providers=["CPUExecutionProvider"]
         )
         self.about = self.session.get_modelmeta().custom_metadata_map
         self.names = [one.name for one in self.session.get_outputs()]

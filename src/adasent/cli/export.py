@@ -25,6 +25,7 @@ class Format(NamedTuple):
     ending: str  # of the file's name
     write: Callable[[Path, Path, Wanted], list[str]]  # model, file -> lines to print
     options: tuple[str, ...] = ()  # of those that mean something to some formats only
+    beside: Callable[[Path, Wanted], list[Path]] = lambda *_: []  # files it writes with that one
 
 
 def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
@@ -34,8 +35,14 @@ def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
     return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB" for path in files]
 
 
+def _onnx_beside(out: Path, wanted: Wanted) -> list[Path]:
+    from adasent.export.onnx_texts import names_beside
+
+    return [*names_beside(out)] if wanted.texts else []
+
+
 _FORMATS = {
-    "onnx": Format(".onnx", _onnx, ("--texts",)),
+    "onnx": Format(".onnx", _onnx, ("--texts",), _onnx_beside),
 }
 
 
@@ -68,6 +75,8 @@ def export(
         if is_given and option not in chosen.options:
             raise ConfigError(f"{option} means nothing to --format {format_}; leave it out")
     path = out or Path(model.resolve().name + chosen.ending)
-    new_file(path, force)
-    for line in chosen.write(model, path, Wanted(texts)):
+    wanted = Wanted(texts)
+    for one in (path, *chosen.beside(path, wanted)):
+        new_file(one, force)
+    for line in chosen.write(model, path, wanted):
         say(line)

@@ -40,14 +40,11 @@ class Block:
 
     def constant(self, value: Any, name: str | None = None) -> str:
         """An array of the graph; small ones that are equal are one."""
-        array = np.ascontiguousarray(value)
+        array = np.asarray(value)
         if name is None:
-            key = (array.dtype.str, np.shape(value), array.tobytes())
-            if key not in self._known:
-                self._known[key] = self._new("constant")
-                self._constants[self._known[key]] = np.asarray(value)
-            return self._known[key]
-        self._constants[name] = np.asarray(value)
+            key = (array.dtype.str, array.shape, array.tobytes())
+            name = self._known.setdefault(key, f"constant_{len(self._known)}")
+        self._constants[name] = array
         return name
 
     def ints(self, *values: int) -> str:

@@ -6,7 +6,7 @@ of a Loop, so that texts may be of any length; ``benchmarks/onnx_rate.py`` bring
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def network_model(
     graph = block.graph(
         "adasent",
         [*inputs, (KEEP_GATES, np.bool_, ())],
-        [(name, np.float32, shape) for name, shape in outputs.items()],
+        [(name, np.float32, axes) for name, axes in outputs.items()],
     )
     return block.model(graph, **about)
 
@@ -138,9 +138,7 @@ def _levels(block: Block, pooled: str, there: str, counts: str, sizes: Sizes, ma
     return block.op("Div", levels, n_units)
 
 
-def _head(
-    block: Block, levels: str, there: str, head: LevelHead
-) -> dict[str, tuple[str | int | None, ...]]:
+def _head(block: Block, levels: str, there: str, head: LevelHead) -> dict[str, Sequence[str | int]]:
     """(B, L, D) levels -> the outputs that they lead to, by name, and their shapes."""
     last = block.ints(2)
 
