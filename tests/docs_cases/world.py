@@ -126,7 +126,7 @@ def _write_tables(folder: Path) -> None:
         sheet.append(row)
     book.save(folder / "survey.xlsx")
     write_csv(folder / "survey.csv", ["comment", "stars"], texts, labels)
-    for name, n in {"mails.csv": 90, "new.csv": 40, "held-out.csv": 40}.items():
+    for name, n in {"mails.csv": 90, "new.csv": 40, "held-out.csv": 40, "tickets.csv": 90}.items():
         asked, topics = mails(n)
         asked[:3] = (
             "please answer today",
@@ -231,6 +231,7 @@ def names_in_python(folder: Path) -> dict[str, Any]:
         "soft": np.array([[0.9, 0.1] if label == "positive" else [0.2, 0.8] for label in labels]),
         "new_texts": new_texts,
         "new_labels": new_labels,
+        "chances": np.tile([[0.9, 0.7], [0.2, 0.6]], (20, 1)),
         "my_words": ["goodness", "unputdownable"],
         "model": adasent.load(folder / "model"),
         "runs": _runs(),

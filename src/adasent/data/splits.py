@@ -117,8 +117,8 @@ def strata_of(labels: Sequence[Any]) -> list[Any]:
     there = np.zeros((len(labels), max(1, len(place))), dtype=bool)
     for row, own in zip(there, labels, strict=True):
         row[[place[label] for label in own]] = True
-    found: list[Any] = rarest_labels(there).tolist()
-    return found
+    names = [*place, "no label"]  # the last also stands for -1
+    return [names[i] for i in rarest_labels(there).tolist()]
 
 
 def held_out_several(

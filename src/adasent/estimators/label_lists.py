@@ -61,7 +61,7 @@ def several(
     used = np.flatnonzero(weights)
     said = said[used]
     there = said >= HALF
-    never = classes[~there.any(axis=0)].tolist()
+    never = classes[~(said > 0).any(axis=0)].tolist()
     if never:
         warnings.warn(
             f"of no training text: {', '.join(map(repr, never[:5]))}"

@@ -156,7 +156,11 @@ def profile(
         raise DataError(
             f"expected at least one text and a label for each, got {len(texts)} and {len(labels)}"
         )
-    sums = _Sums(several=model.thresholds_ is not None)
+    several = model.thresholds_ is not None
+    if any(isinstance(one, tuple) != several for one in labels):
+        what = "a tuple of labels" if several else "one label"
+        raise DataError(f"expected {what} of each text, as the model gives; got something else")
+    sums = _Sums(several=several)
     for first in range(0, len(texts), CHUNK_TEXTS):
         chunk = slice(first, first + CHUNK_TEXTS)
         found = explain(model, list(texts[chunk]), method="fast")
