@@ -12,12 +12,15 @@ from typer.testing import Result
 Run = Callable[..., Result]
 
 
-def test_list_says_what_is_here(run: Run, toy: Path) -> None:
+def test_list_says_what_is_here(run: Run, toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = run("data", "list").stdout.splitlines()
     assert lines[2].split() == ["TOY", "texts", "mirror", "toy", "questions"]
     assert "  TOY: public domain" in lines
     (toy / "toy.test").unlink()
-    assert run("data", "list").stdout.splitlines()[2].split()[2] == "missing"
+    assert "TOY texts only in a mirror toy" in " ".join(run("data", "list").stdout.split())
+    with monkeypatch.context() as patch:
+        patch.setenv("ADASENT_DATA", "http://mirror.example")
+        assert run("data", "list").stdout.splitlines()[2].split()[2] == "missing"
     cache = toy.parent / "cache"
     (toy / "toy.train").rename(cache.mkdir() or cache / "toy.train")
     (cache / "toy.test").write_bytes(b"not it")

@@ -44,6 +44,7 @@ def list_sets() -> None:
     out = console()
     out.print(rows)
     say("\nmirror: in ADASENT_DATA; cached: fetched before; missing: not fetched yet")
+    say("only in a mirror: it has no public address")
     say("\nlicences")
     for licence, names in licences.items():
         out.print(Padding.indent(f"{', '.join(names)}: {licence}", 2))
@@ -147,6 +148,7 @@ def _kind(entry: Entry) -> str:
 def _whereabouts(entry: Entry) -> str:
     """Whether every file is in the mirror folder or the cache; sizes are compared, not digests."""
     from adasent.data import cache_dir
+    from adasent.data.fetch import within_reach
 
     mirror = os.environ.get("ADASENT_DATA", "").strip()
     places = {"mirror": Path(mirror).expanduser()} if mirror and "://" not in mirror else {}
@@ -154,4 +156,4 @@ def _whereabouts(entry: Entry) -> str:
         paths = [(folder / file.path, file.size) for file in entry.files]
         if all(path.is_file() and path.stat().st_size == size for path, size in paths):
             return word
-    return "missing"
+    return "missing" if within_reach(entry.name) else "only in a mirror"
