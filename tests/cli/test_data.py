@@ -71,3 +71,24 @@ def test_stats_of_the_benchmarks(run: Run, mirror: Path, monkeypatch: pytest.Mon
     assert "3,788; no public copy has that count" in " ".join(result.stdout.split())
     assert "…" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_stats_of_several_labels_count_each(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "lists.jsonl"
+    path.write_text(
+        '{"text": "a b", "label": ["x", "y"]}\n{"text": "c", "label": []}\n'
+        '{"text": "d", "label": ["y"]}\n{"text": "e", "label": ["y"]}\n'
+    )
+    result = run("data", "stats", path)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[2].split() == [
+        "lists.jsonl",
+        "ours",
+        "4",
+        "2",
+        "1.2",
+        "CV",
+        "0.25",
+        "0.75",
+    ]
+    assert "lists.jsonl: x, y" in result.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,7 +126,8 @@ def _ours(corpus: Corpus) -> tuple[str, ...]:
 
     n_test = 0 if corpus.test is None else len(corpus.test)
     n = f"{len(corpus) - n_test}+{n_test}" if n_test else str(len(corpus))
-    counts = Counter(corpus.labels)
+    several = corpus.multilabel  # whose shares need not sum to 1
+    counts = Counter(chain.from_iterable(corpus.labels) if several else corpus.labels)
     shares = " ".join(f"{counts[label] / len(corpus):.2f}" for label in _classes(corpus))
     n_words = sum(len(kim(text)) for text in corpus.texts)
     mean = f"{n_words / len(corpus):.1f}"
@@ -134,7 +136,7 @@ def _ours(corpus: Corpus) -> tuple[str, ...]:
 
 def _classes(corpus: Corpus, n: int = 6) -> list[Label]:
     """The first labels in order of appearance; a user's file may have hundreds."""
-    return list(dict.fromkeys(corpus.labels))[:n]
+    return corpus.classes[:n]
 
 
 def _kind(entry: Entry) -> str:
