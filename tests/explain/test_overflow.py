@@ -35,7 +35,11 @@ def test_any_weights(make_twin: Callable[..., Any], backend: str) -> None:
         pooling, activation = ("max", "mean")[trial % 2], ("relu", "tanh")[trial // 2 % 2]
         twin = make_twin(pooling=pooling, activation=activation, local_gate="mlp")
         network = twin.predictor.network
-        weights = [network.projection, network.composition.gate_bias, *network.head.tensors.values()]
+        weights = [
+            network.projection,
+            network.composition.gate_bias,
+            *network.head.tensors.values(),
+        ]
         array = weights[rng.integers(len(weights))]
         with np.errstate(over="ignore"):
             array *= np.float32(10.0 ** rng.integers(20, 39))

@@ -104,7 +104,7 @@ class Profile:
         tables = self.tables | {"order": (tuple(order), [tuple(order.values())])}
         for name, (columns, rows) in tables.items():
             path = folder / f"{name}.csv"
-            with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
                 csv.writer(file).writerows([columns, *rows])
             written.append(path)
         return written
