@@ -295,3 +295,11 @@ def test_weights_that_overflow_in_parts_of_a_text(model_folder: Path) -> None:
         assert status == 500
         assert "the network overflows on these texts" in answer["error"]
         assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("odd", [0.5, "x", [1], True])
+def test_what_a_stranger_says_of_the_training(model_folder: Path, odd: object) -> None:
+    strange = adasent.load(model_folder)
+    strange.training_ = {"n_texts": odd, "examples": odd}
+    with TestClient(create_app(strange)) as client:
+        assert client.get("/v1/model").json()["n_texts"] is None

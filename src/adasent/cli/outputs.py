@@ -1,14 +1,12 @@
 """Writes answers beside the columns that they belong to: JSON lines, CSV, TSV or Parquet.
 
-A file is written whole or not at all: rows go to a temporary file beside it, which takes its place
-at the end and is deleted after Ctrl-C or an error.
+A file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 import warnings
 from abc import ABC, abstractmethod
@@ -21,6 +19,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from adasent.cli.console import Terminal, printable
 from adasent.errors import AdaSentWarning, ConfigError, DataError, require
+from adasent.saving.whole import whole_file
 from adasent.text.halves import writable
 
 Format = StrEnum("Format", ["jsonl", "csv", "tsv", "parquet"])
@@ -135,21 +134,8 @@ def open_target(out: Path | None) -> Iterator[IO[bytes]]:
         stream = sys.stdout.buffer
         yield cast(IO[bytes], Terminal(stream)) if sys.stdout.isatty() else stream
         return
-    target = Path(os.path.realpath(out))
-    if target.exists() and not target.is_file():  # such as /dev/null
-        with target.open("wb") as stream:
-            yield stream
-        return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with whole_file(out) as whole:
+        yield whole
 
 
 def open_writer(format: Format, stream: IO[bytes], layout: Layout) -> Writer:

@@ -76,13 +76,14 @@ def page(
 
 def document(body: str, title: str) -> str:
     """A whole page around a body; the browser is told to load nothing from anywhere."""
+    title, body = writable(escape(title)), writable(body)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{_STYLE}:root{{color-scheme:light dark}}</style>"
-        f'</head><body class="adasent">{writable(body)}</body></html>\n'
+        f"<title>{title}</title><style>{_STYLE}:root{{color-scheme:light dark}}</style>"
+        f'</head><body class="adasent">{body}</body></html>\n'
     )
 
 

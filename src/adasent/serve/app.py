@@ -124,6 +124,7 @@ class Service:
     async def model(self) -> schemas.Model:
         """The model, and the limits of the service."""
         encoder = self.predictor.encoder
+        n_texts = self.predictor.training_.get("n_texts")  # as somebody may have written it
         return schemas.Model(
             name=self.name,
             version=__version__,
@@ -134,7 +135,7 @@ class Service:
             hidden_size=self.predictor.network.config.hidden_size,
             n_vocabulary=encoder.n_words,
             max_words=encoder.max_words,
-            n_texts=self.predictor.training_.get("n_texts"),
+            n_texts=n_texts if type(n_texts) is int else None,
             colours=[
                 CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(self._predict.classes))
             ],
