@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,3 +149,17 @@ def test_answers_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         screen.detach()
         assert said.getvalue().decode().startswith(expected)
         assert (b"\x1b" in said.getvalue()) == (not is_terminal)
+
+
+def test_a_screen_without_the_letters(tmp_path: Path) -> None:
+    code = "from adasent.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "explain", f"{tmp_path}/no\u2603"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "/no\\u2603" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

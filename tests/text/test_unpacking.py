@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -128,3 +129,19 @@ def test_archives_of_nothing(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w"):
         pass
     assert open_zip(path, path).namelist() == []
+
+
+def test_the_flag_of_the_command_line(bomb: bytes, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from adasent.cli.app import app
+
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"text,label\ngood,a\nbad,b\nfine,a\nnone,b\n") + bomb)
+    args = ["data", "audit", str(path), "--folds", "2"]
+    refused, read = (CliRunner().invoke(app, [*args, *more]) for more in ([], ["--unpack-all"]))
+    assert refused.exit_code == 1
+    assert "(--unpack-all on a command line)" in refused.stderr
+    assert read.exit_code == 0
+    assert "4 texts" in read.stdout
+    assert UNPACK_ALL not in os.environ
