@@ -1,22 +1,20 @@
 """Writes answers beside the columns that they belong to: JSON lines, CSV, TSV or Parquet.
 
-A file is written whole or not at all: rows go to a temporary file beside it, which takes its place
-at the end and is deleted after Ctrl-C or an error.
+A file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import csv
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from adasent.cli.console import printable
+from adasent.cli.console import Terminal, printable
 from adasent.errors import ConfigError, require
 from adasent.estimators.answers import (
     Answer,
@@ -28,6 +26,7 @@ from adasent.estimators.answers import (
     text_of_value,
     to_json,
 )
+from adasent.saving.whole import whole_file
 
 Format = StrEnum("Format", ["jsonl", "csv", "tsv", "parquet"])
 
@@ -63,23 +62,11 @@ def open_target(out: Path | None) -> Iterator[IO[bytes]]:
     """Where the bytes go: standard output, or a file that appears whole at the end."""
     if out is None:
         # Of some test runners and notebooks standard output is text alone.
-        yield sys.stdout.buffer
+        stream = sys.stdout.buffer
+        yield cast(IO[bytes], Terminal(stream)) if sys.stdout.isatty() else stream
         return
-    target = Path(os.path.realpath(out))
-    if target.exists() and not target.is_file():  # such as /dev/null
-        with target.open("wb") as stream:
-            yield stream
-        return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with whole_file(out) as whole:
+        yield whole
 
 
 def open_writer(format: Format, stream: IO[bytes], layout: Layout) -> Writer:

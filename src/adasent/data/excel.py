@@ -10,6 +10,7 @@ from typing import Any
 
 from adasent.data.table import How, Row, Table
 from adasent.errors import DataError, nearest, require, setting
+from adasent.text.unpacking import open_zip
 
 
 @contextmanager
@@ -17,11 +18,13 @@ def open_excel(path: Path, how: How) -> Iterator[Table]:
     """A sheet of an Excel workbook, its first filled row the header; formulas by their results."""
     openpyxl = require("openpyxl", "excel", "reading Excel")
     try:
-        book = openpyxl.load_workbook(
-            path if how.source is None else how.source(), read_only=True, data_only=True
-        )
+        source = path if how.source is None else how.source()
+        with open_zip(source, path):
+            book = openpyxl.load_workbook(source, read_only=True, data_only=True)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except DataError:
+        raise
     except Exception as error:  # of the archive, of its XML, or of what openpyxl makes of them
         raise DataError(f"cannot read {path} as Excel: {error}") from error
     try:

@@ -27,6 +27,7 @@ from adasent.data.table import Row as Row
 from adasent.data.table import Table as Table
 from adasent.data.table import kind_of as kind_of
 from adasent.errors import ConfigError, DataError, require, setting
+from adasent.text.unpacking import check_size
 
 # Larger than any line that fits in memory on a 32-bit C long.
 _NO_LIMIT = 2**31 - 1
@@ -257,8 +258,9 @@ def open_parquet(
             for batch in file.iter_batches(batch_size=_BATCH, row_groups=groups):
                 skipped = min(max(0, first - number), batch.num_rows)
                 own = batch.slice(skipped, max(0, end - number - skipped))
-                columns = [own.column(i).to_pylist() for i in range(own.num_columns)]
-                for n, values in enumerate(zip(*columns, strict=True), start=number + skipped):
+                at = number + skipped
+                columns = [_values(path, own, i, at) for i in range(own.num_columns)]
+                for n, values in enumerate(zip(*columns, strict=True), start=at):
                     yield Row(n, n + 1, list(values), {})
                 number += batch.num_rows
         except errors as error:
@@ -269,6 +271,11 @@ def open_parquet(
     except errors as error:
         raise DataError(f"cannot read {path} as Parquet: {error}") from error
     with file:
+        whole = file.metadata
+        groups = [whole.row_group(i).total_byte_size for i in range(whole.num_row_groups)]
+        # A row group is held at a time; of rows that repeat next to nothing is stored.
+        if how.source is None:
+            check_size(max([8 * whole.num_rows, *groups]), path.stat().st_size, path)
         schema = file.schema_arrow
         n = file.metadata.num_rows
         yield Table(path, list(schema.names), rows(file), schema=schema, n_rows=n)
@@ -280,6 +287,23 @@ def _row_groups(metadata: Any, first: int, end: int) -> tuple[list[int], int]:
     starts = [0, *accumulate(sizes)]
     held = [i for i, size in enumerate(sizes) if starts[i] < end and starts[i] + size > first]
     return held, starts[held[0]] if held else first
+
+
+def _values(path: Path, batch: Any, i: int, number: int) -> list[Any]:
+    """The values of a column of a batch, of which the first is that of row ``number``."""
+    column = batch.column(i)
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:  # such as dates after the year 9999
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        name, last = batch.schema.names[i], number + len(column) - 1
+        raise DataError(
+            f"{path}, rows {number} to {last}: column {name!r} "
+            f"holds a {column.type} that is out of range ({error}); turn the column into strings, "
+            "or leave it out"
+        ) from error
+    return values
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import IO, Any, NamedTuple
 
 from adasent.errors import AdaSentWarning, DataError, require
+from adasent.text.halves import writable
 
 _NAMED = 3
 _GROUP = 1 << 16  # rows of a row group of Parquet
@@ -120,12 +121,13 @@ def find_types(layout: Layout, columns: Sequence[list[Any]]) -> Types:
             if kind is None:
                 as_json.add(i)
                 kind = arrow.string()
-        fields.append(arrow.field(name, kind))
+        fields.append(arrow.field(writable(name), kind))
     label = _infer(layout.classes) or arrow.string()
     if layout.separator is not None:
         label = arrow.list_(label)
     names = [layout.confidence, *layout.shares]
-    fields += [arrow.field(layout.label, label), *((n, arrow.float64()) for n in names)]
+    fields += [arrow.field(layout.label, label)]
+    fields += [arrow.field(writable(name), arrow.float64()) for name in names]
     fields += [arrow.field(name, arrow.string()) for name in layout.reasons or ()]
     return Types(arrow.schema(fields), frozenset(as_json))
 
@@ -135,7 +137,7 @@ def _infer(values: list[Any]) -> Any:
     arrow = require("pyarrow", "tables", "writing Parquet")
     try:
         kind = arrow.array(values).type
-    except (arrow.ArrowException, TypeError, UnicodeEncodeError):
+    except (arrow.ArrowException, TypeError, OverflowError, UnicodeEncodeError):
         return None
     return arrow.string() if arrow.types.is_null(kind) else kind
 
@@ -184,7 +186,7 @@ class ParquetWriter(Writer):
         for values, field in zip([rows, *columns, *ours], types.schema, strict=True):
             try:
                 arrays.append(self._array(values, field.type))
-            except (self._arrow.ArrowException, TypeError) as error:
+            except (self._arrow.ArrowException, TypeError, OverflowError) as error:
                 raise DataError(
                     f"rows {rows[0]} to {rows[-1]}: column {field.name!r} does not hold "
                     f"{field.type} alone, as its first rows do ({error}); use --format jsonl or csv"
@@ -203,10 +205,7 @@ class ParquetWriter(Writer):
         try:
             return self._arrow.array(values, type=kind)
         except UnicodeEncodeError:  # half a character, which Parquet has no way to hold
-            whole = [
-                v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values
-            ]
-            return self._arrow.array(whole, type=kind)
+            return self._arrow.array([_whole(value) for value in values], type=kind)
 
     def _open(self, types: Types) -> Types:
         self._types = types
@@ -252,6 +251,17 @@ class Extra:
 def key_of(label: Any) -> str:
     """A label as the key of a JSON object: a string as it is, else as JSON writes the value."""
     return label if isinstance(label, str) else json.dumps(label)
+
+
+def _whole(value: Any) -> Any:
+    """A value whose strings have escapes for halves of characters, as in the other formats."""
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, list | tuple):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    return value
 
 
 def text_of_value(value: Any) -> str:

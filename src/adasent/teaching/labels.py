@@ -91,7 +91,7 @@ def label(
         ]
         for shard, *found in zip(streams[0], *answers, strict=True):
             mean = np.mean([said for said, _ in found], axis=0)
-            parts.append(mean / mean.sum(axis=1, keepdims=True))
+            parts.append(mean if teachers[0].several else mean / mean.sum(axis=1, keepdims=True))
             n_done += len(shard)
             n_asked += len(shard) * any(is_new for _, is_new in found)
             if progress is not None:
@@ -111,7 +111,7 @@ def _asked(
 
     def unknown() -> Iterator[list[str]]:
         for shard in shards:
-            found = None if place is None else _read(place, shard, len(teacher.classes_))
+            found = None if place is None else _read(place, shard, teacher)
             waiting.append((shard, found))
             if found is None:
                 yield shard
@@ -130,15 +130,17 @@ def _asked(
         yield known.astype(np.float32), False
 
 
-def _read(place: Path, shard: Sequence[str], n_classes: int) -> np.ndarray | None:
+def _read(place: Path, shard: Sequence[str], teacher: Teacher) -> np.ndarray | None:
     """The kept probabilities of a shard; None where there are none, or none to be trusted."""
     try:
         found = safetensors.numpy.load_file(_path(place, shard)).get(_NAME)
     except (OSError, SafetensorError):
         return None
-    fits = found is not None and found.shape == (len(shard), n_classes)
+    fits = found is not None and found.shape == (len(shard), len(teacher.classes_))
     if found is None or not fits or found.dtype != np.float16:
         return None
+    if teacher.several:
+        return found if ((found >= 0) & (found <= 1)).all() else None
     sums = found.sum(axis=1, dtype=np.float32)
     return found if (found >= 0).all() and (np.abs(sums - 1) < 0.1).all() else None
 
