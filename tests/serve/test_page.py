@@ -206,7 +206,7 @@ def test_a_text_that_the_service_does_not_take(visit: Callable[..., Visit]) -> N
     page.type(SENTENCE)
     page.page.locator(".card textarea").fill("good " * 4001)
     playwright.expect(page.page.get_by_role("alert")).to_have_text(
-        "Not done: this text has 20,005 characters; the service takes up to 20,000."
+        "Not done: this text has 20,005 characters; at most 20,000 are read."
     )
     playwright.expect(page.card()).to_have_class("card stale")
     page.type("good")
