@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 from adasent.cli.console import say
-from adasent.cli.models import open_adasent
 from adasent.cli.options import Model, new_file
 from adasent.errors import ConfigError, nearest
 
@@ -30,10 +29,10 @@ class Format(NamedTuple):
 
 
 def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
-    from adasent.export.onnx import export_onnx
+    from adasent.export.onnx_file import export_onnx
 
-    predictor = open_adasent(model, "adasent export")
-    return export_onnx(predictor, out, gates=wanted.gates, texts=wanted.texts)
+    files = export_onnx(model, out, gates=wanted.gates, texts=wanted.texts)
+    return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB" for path in files]
 
 
 _FORMATS = {
