@@ -18,6 +18,8 @@ class Wanted(NamedTuple):
 
     texts: bool = False
     gates: bool = True
+    name: str | None = None
+    words: int | None = None
 
 
 class Format(NamedTuple):
@@ -35,8 +37,16 @@ def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
     return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB" for path in files]
 
 
+def _page(model: Path, out: Path, wanted: Wanted) -> list[str]:
+    from adasent.export.page_file import export_page
+
+    path = export_page(model, out, name=wanted.name, words=wanted.words)
+    return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB; open it in a browser"]
+
+
 _FORMATS = {
     "onnx": Format(".onnx", _onnx, ("--texts", "--no-gates")),
+    "page": Format(".html", _page, ("--name", "--words")),
 }
 
 
@@ -55,6 +65,14 @@ def export(
     no_gates: Annotated[
         bool, typer.Option("--no-gates", help="onnx: leave out the gates of units; it is faster.")
     ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="page: what it calls the model; else as the folder."),
+    ] = None,
+    words: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="page: keep the N first words alone; it is smaller."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a model as one file that needs no Python to be used.
@@ -63,15 +81,22 @@ def export(
     Examples:
       adasent export model --format onnx
       adasent export model --format onnx --out model.onnx --texts
+      adasent export starter --format page --out starter.html
     """
     if format_ not in _FORMATS:
         hint = nearest(format_, _FORMATS)
         raise ConfigError(f"--format: expected {' or '.join(_FORMATS)}, got {format_!r}{hint}")
     chosen = _FORMATS[format_]
-    for option, is_given in {"--texts": texts, "--no-gates": no_gates}.items():
+    given = {
+        "--texts": texts,
+        "--no-gates": no_gates,
+        "--name": name is not None,
+        "--words": words is not None,
+    }
+    for option, is_given in given.items():
         if is_given and option not in chosen.options:
             raise ConfigError(f"{option} means nothing to --format {format_}; leave it out")
     path = out or Path(model.resolve().name + chosen.ending)
     new_file(path, force)
-    for line in chosen.write(model, path, Wanted(texts, not no_gates)):
+    for line in chosen.write(model, path, Wanted(texts, not no_gates, name, words)):
         say(line)

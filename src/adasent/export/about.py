@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adasent.explain.colours import CLASS_COLOURS
-from adasent.runtime.arrays import Doubles
 from adasent.version import __version__
 
 #: Words of a text that is explained, at most: T words take T^3 / 6 weights.
@@ -16,7 +15,7 @@ MOST_EXPLAINED = 100
 def about_model(
     name: str,
     classes: Sequence[Any],
-    thresholds: Doubles | None,
+    thresholds: list[float] | None,
     training: Mapping[str, Any],
     *,
     hidden_size: int,
@@ -38,7 +37,7 @@ def about_model(
         "name": name,
         "version": __version__,
         "classes": list(classes),
-        "thresholds": None if thresholds is None else thresholds.tolist(),
+        "thresholds": thresholds,
         "hidden_size": hidden_size,
         "n_vocabulary": n_vocabulary,
         "max_words": max_words,

@@ -1,4 +1,4 @@
-"""Modules of JavaScript in, one script out: each in a function of its own, imports before importers.
+"""Modules of JavaScript in, one script out: each in a function of its own, after its imports.
 
 It knows the few forms that our modules use, and refuses what it does not know: names imported in
 braces from a file beside it, and functions, classes and constants that are exported where they

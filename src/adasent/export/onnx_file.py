@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from adasent.errors import ConfigError, require
 from adasent.estimators.predictor import Predictor
-from adasent.estimators.registry import saved_system
-from adasent.estimators.starter import find_model
+from adasent.export.files import write_whole
 from adasent.export.onnx_graph import network_model
-from adasent.export.onnx_texts import Reading, text_files, vocabulary_hash
-from adasent.runtime.network import Network
-from adasent.saving.adasent import read_adasent
+from adasent.export.onnx_texts import text_files, vocabulary_hash
+from adasent.export.source import Source, source_of
 from adasent.saving.word_table import WordTable
-from adasent.text.tokenize import tokenizer_name
 from adasent.version import __version__
 
 #: Bytes that a file of Protocol Buffers holds, at most.
@@ -56,7 +52,8 @@ def export_onnx(
         If the model is not AdaSent's, stands on an encoder, or is too large for a file; or if its
         tokenizer is a callable, which JSON cannot hold.
     """
-    source = _of_predictor(model) if isinstance(model, Predictor) else _of_folder(model)
+    source = source_of(model)
+    _check_size(source.table)
     beside = text_files(source.reading, Path(path)) if texts else {}
     onnx = require("onnx", "onnx", "exporting to ONNX")
     graph = network_model(
@@ -74,67 +71,15 @@ def export_onnx(
     onnx.checker.check_model(data, full_check=True)
     files = {Path(path): data, **beside}
     for target, content in files.items():
-        _write(target, content)
+        write_whole(target, content)
     return list(files)
 
 
-class _Source(NamedTuple):
-    """What is exported."""
-
-    network: Network
-    table: WordTable
-    reading: Reading
-    classes: list[Any]
-    thresholds: list[float] | None
-
-
-def _of_folder(folder: str | os.PathLike[str]) -> _Source:
-    """A saved model; a tokenizer of the user's own is not asked for."""
-    system = saved_system(folder)
-    if system != "adasent":
-        raise ConfigError(
-            f"expected a model of AdaSent, which is what can be exported; {folder} holds one of "
-            f"{system}: train one with --system adasent, or teach one with adasent teach"
-        )
-    saved, config, vocabulary, table, tensors = read_adasent(find_model(folder))
-    if saved.encoder is not None:
-        raise _on_an_encoder()
-    return _Source(
-        Network(config, table, tensors),
-        _small_enough(table),
-        Reading(saved.tokenizer, saved.max_words, vocabulary),
-        saved.classes.tolist(),
-        None if saved.thresholds is None else saved.thresholds.tolist(),
-    )
-
-
-def _of_predictor(predictor: Predictor) -> _Source:
-    encoder, table = predictor.encoder, predictor.network.table
-    if encoder.contextual or not isinstance(table, WordTable):
-        raise _on_an_encoder()
-    name = tokenizer_name(encoder.tokenizer)
-    return _Source(
-        predictor.network,
-        _small_enough(table),
-        Reading(name, encoder.max_words, encoder.vocabulary),
-        predictor.classes_.tolist(),
-        None if predictor.thresholds_ is None else predictor.thresholds_.tolist(),
-    )
-
-
-def _on_an_encoder() -> ConfigError:
-    return ConfigError(
-        "the model stands on an encoder, which is not exported: expected one that stands on word "
-        "vectors; adasent teach makes one of it"
-    )
-
-
-def _small_enough(table: WordTable) -> WordTable:
-    """The table, unless it cannot fit; said before it is copied."""
+def _check_size(table: WordTable) -> None:
+    """Refuse a table that cannot fit, before it is copied."""
     n_bytes = sum(part.nbytes for part in (table.trained, table.fixed, table.scale))
     if n_bytes > MOST_BYTES:
         raise _too_large(n_bytes)
-    return table
 
 
 def _too_large(n_bytes: int) -> ConfigError:
@@ -144,7 +89,7 @@ def _too_large(n_bytes: int) -> ConfigError:
     )
 
 
-def _about(source: _Source) -> dict[str, str]:
+def _about(source: Source) -> dict[str, str]:
     """What a user of the graph has to know; what is not a string, as JSON."""
     config, reading = source.network.config, source.reading
     about = {
@@ -163,13 +108,3 @@ def _about(source: _Source) -> dict[str, str]:
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in about.items()
     }
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all."""
-    new = path.with_name(f".{path.name}.new")
-    try:
-        new.write_bytes(content)
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)

@@ -9,19 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 from adasent.errors import ConfigError
+from adasent.export.source import Reading
 from adasent.text.tokenize import expression_of
 from adasent.text.vocabulary import PAD_ID, SPECIALS, UNK_ID, Vocabulary
-
-
-class Reading(NamedTuple):
-    """How a model reads texts."""
-
-    tokenizer: str  # its name; ``custom`` if it is the user's own
-    max_words: int
-    vocabulary: Vocabulary
 
 
 def text_files(reading: Reading, path: Path) -> dict[Path, bytes]:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from adasent.estimators.predictor import Predictor
 from adasent.estimators.starter import find_model
 from adasent.export.bundle import bundle
 from adasent.export.files import write_whole
-from adasent.export.page_model import first_words, known_of, model_of, weights_of
+from adasent.export.page_model import known_of, model_of, weights_of, with_words
 from adasent.export.source import Source, source_of
 from adasent.text.tokenize import TOKENIZERS
 from adasent.text.vocabulary import SPECIALS
@@ -62,7 +61,7 @@ def export_page(
         or if the file would take more than :data:`MOST_BYTES`.
     """
     source = source_of(model)
-    if source.tokenizer not in TOKENIZERS:
+    if source.reading.tokenizer not in TOKENIZERS:
         raise ConfigError(
             "the model was trained with a tokenizer of its own, which a page cannot run: expected "
             f"{' or '.join(TOKENIZERS)}; train with one of these"
@@ -70,7 +69,7 @@ def export_page(
     if words is not None:
         if words < 1:
             raise ConfigError(f"words: expected 1 or more, got {words}")
-        source = _with_words(source, words)
+        source = with_words(source, words)
     if name is None:
         name = "model" if isinstance(model, Predictor) else find_model(model).resolve().name
     html = _page(source, name).encode()
@@ -80,17 +79,12 @@ def export_page(
     return Path(path)
 
 
-def _with_words(source: Source, n: int) -> Source:
-    rows = n + len(SPECIALS)
-    return replace(source, table=first_words(source.table, rows), words=source.words[:rows])
-
-
 def _too_large(source: Source, name: str, n_bytes: int) -> ConfigError:
     # Words have different lengths, so how many fit is found by trying.
-    least, most = 0, len(source.words) - len(SPECIALS)
+    least, most = 0, len(source.reading.vocabulary) - len(SPECIALS)
     while most - least > max(1, most // 100):
         middle = (least + most) // 2
-        fits = len(_page(_with_words(source, middle), name).encode()) <= MOST_BYTES
+        fits = len(_page(with_words(source, middle), name).encode()) <= MOST_BYTES
         least, most = (middle, most) if fits else (least, middle)
     advice = (
         f"keep fewer words, with --words {least} or words={least} the most frequent ones"

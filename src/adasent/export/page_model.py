@@ -1,4 +1,4 @@
-"""A model in; what a page in one file holds of it out: JSON for the page and its worker, and weights.
+"""A model in; what a page in one file holds of it out: JSON for page and worker, and weights.
 
 Settings of explanations and of the runtime come from the modules that use them, so that the page
 computes what Python does.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import unicodedata
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from adasent.export.source import Source
 from adasent.pyramid import RELU_CAP
 from adasent.runtime.network import Network
 from adasent.saving.word_table import WordTable
-from adasent.text.vocabulary import SPECIALS
+from adasent.text.vocabulary import SPECIALS, Vocabulary
 
 #: What the page takes at a time, where a service would be asked too much. Nothing is sent.
 _LIMITS = {"max_texts": 100, "max_explained": 1, "max_chars": 100_000, "max_body_bytes": 2**26}
@@ -31,15 +30,15 @@ _LAST_POINT = 0x110000
 
 
 def known_of(source: Source, name: str) -> dict[str, Any]:
-    """What the page shows of the model; as ``/v1/model`` of a service, without what only that has."""
+    """What the page shows of the model: ``/v1/model`` without what only a service has."""
     about = about_model(
         name,
         source.classes,
         source.thresholds,
         source.training,
         hidden_size=source.network.config.hidden_size,
-        n_vocabulary=len(source.words),
-        max_words=source.max_words,
+        n_vocabulary=len(source.reading.vocabulary),
+        max_words=source.reading.max_words,
     )
     limits = _LIMITS | {"max_explained_words": _most_explained(source)}
     return about | {"feedback": False, "api": None, "limits": limits}
@@ -47,18 +46,18 @@ def known_of(source: Source, name: str) -> dict[str, Any]:
 
 def model_of(source: Source) -> dict[str, Any]:
     """What the worker has to know beside the weights."""
-    longest = min(_most_explained(source), source.max_words)
+    longest = min(_most_explained(source), source.reading.max_words)
     return {
         "network": source.network.config.to_dict(),
         "relu_cap": RELU_CAP,
-        "tokenizer": source.tokenizer,
-        "unicode": _unicode() if source.tokenizer == "words" else None,
-        "max_words": source.max_words,
+        "tokenizer": source.reading.tokenizer,
+        "unicode": _unicode() if source.reading.tokenizer == "words" else None,
+        "max_words": source.reading.max_words,
         "max_explained_words": _most_explained(source),
         "classes": source.classes,
-        "thresholds": None if source.thresholds is None else source.thresholds.tolist(),
+        "thresholds": source.thresholds,
         "specials": list(SPECIALS),
-        "vocabulary": source.words,
+        "vocabulary": source.reading.vocabulary.to_list(),
         "method": METHODS[DEFAULT_METHOD],
         "shapley": {
             "all_parts": shapley.ALL_PARTS,
@@ -81,15 +80,18 @@ def model_of(source: Source) -> dict[str, Any]:
 
 
 def weights_of(source: Source) -> str:
-    """Base64 of the weights in safetensors: the word table as it is saved, the rest as it is used."""
+    """Base64 of the weights in safetensors: the table as it is saved, the rest as it is used."""
     return base64.b64encode(save(source.table.to_tensors() | _tensors(source.network))).decode()
 
 
-def first_words(table: WordTable, n: int) -> WordTable:
-    """The first rows of a word table."""
-    rest = max(0, n - len(table.trained))
-    return replace(
-        table, trained=table.trained[:n], fixed=table.fixed[:rest], scale=table.scale[:rest]
+def with_words(source: Source, n: int) -> Source:
+    """The same model with its first ``n`` words alone, and the specials."""
+    rows, table, reading = n + len(SPECIALS), source.table, source.reading
+    fixed = max(0, rows - len(table.trained))
+    words = reading.vocabulary.words[len(SPECIALS) : rows]
+    return source._replace(
+        table=WordTable(table.trained[:rows], table.fixed[:fixed], table.scale[:fixed]),
+        reading=reading._replace(vocabulary=Vocabulary(words)),
     )
 
 
@@ -132,7 +134,7 @@ def _drawn(longest: int) -> dict[str, Any]:
 
 
 def _unicode() -> dict[str, list[int]]:
-    """First and last code points of letters and digits and of marks, as Python's Unicode has them."""
+    """First and last code points of letters, digits among them, and of marks, as Python has them."""
     return {
         "letters": _ranges(str.isalnum, 0, _LAST_POINT),
         "marks": _ranges(lambda one: unicodedata.category(one)[0] == "M", 0x300, 0x10000),

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.estimators.registry import saved_system
 from adasent.estimators.starter import find_model
-from adasent.runtime.arrays import Doubles
 from adasent.runtime.network import Network
 from adasent.saving.adasent import read_adasent
 from adasent.saving.word_table import WordTable
 from adasent.text.tokenize import tokenizer_name
+from adasent.text.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class Source:
+class Reading(NamedTuple):
+    """How a model reads texts."""
+
+    tokenizer: str  # its name; ``custom`` if it is the user's own
+    max_words: int
+    vocabulary: Vocabulary
+
+
+class Source(NamedTuple):
     """A model of AdaSent on a word table."""
 
     network: Network
     table: WordTable
-    words: list[str]  # in order of id, the specials first
-    tokenizer: str  # its name; ``custom`` if it is the user's own
-    max_words: int
+    reading: Reading
     classes: list[Any]
-    thresholds: Doubles | None
+    thresholds: list[float] | None
     training: dict[str, Any]
 
 
@@ -50,11 +54,9 @@ def _of_folder(folder: str | os.PathLike[str]) -> Source:
     return Source(
         Network(config, table, tensors),
         table,
-        vocabulary.to_list(),
-        saved.tokenizer,
-        saved.max_words,
+        Reading(saved.tokenizer, saved.max_words, vocabulary),
         saved.classes.tolist(),
-        saved.thresholds,
+        None if saved.thresholds is None else saved.thresholds.tolist(),
         saved.training,
     )
 
@@ -66,11 +68,9 @@ def _of_predictor(predictor: Predictor) -> Source:
     return Source(
         predictor.network,
         table,
-        encoder.vocabulary.to_list(),
-        tokenizer_name(encoder.tokenizer),
-        encoder.max_words,
+        Reading(tokenizer_name(encoder.tokenizer), encoder.max_words, encoder.vocabulary),
         predictor.classes_.tolist(),
-        predictor.thresholds_,
+        None if predictor.thresholds_ is None else predictor.thresholds_.tolist(),
         predictor.training_,
     )
 

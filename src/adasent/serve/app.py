@@ -122,11 +122,11 @@ class Service:
 
     async def model(self) -> schemas.Model:
         """The model, and the limits of the service."""
-        encoder = self.predictor.encoder
+        encoder, thresholds = self.predictor.encoder, self.predictor.thresholds_
         about = about_model(
             self.name,
             self._predict.classes,
-            self.predictor.thresholds_,
+            None if thresholds is None else thresholds.tolist(),
             self.predictor.training_,
             hidden_size=self.predictor.network.config.hidden_size,
             n_vocabulary=encoder.n_words,
