@@ -134,7 +134,7 @@ def _drawn(longest: int) -> dict[str, Any]:
 
 
 def _unicode() -> dict[str, list[int]]:
-    """First and last code points of letters, digits among them, and of marks, as Python has them."""
+    """First and last code points of what is a letter or digit to Python, and what a mark."""
     return {
         "letters": _ranges(str.isalnum, 0, _LAST_POINT),
         "marks": _ranges(lambda one: unicodedata.category(one)[0] == "M", 0x300, 0x10000),
