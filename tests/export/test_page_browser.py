@@ -14,7 +14,10 @@ import pytest
 
 import adasent
 from adasent.estimators.predictor import Predictor
+from adasent.export import page_file
+from adasent.export.bundle import bundle
 from adasent.export.page_file import export_page
+from adasent.text.offsets import token_offsets
 from adasent.text.tokenize import TOKENIZERS
 from network_pairs import WORDS, Pair
 
@@ -23,13 +26,18 @@ playwright = pytest.importorskip(
 )
 from page_file_cases import OpenFile, check_explanation, check_predictions  # noqa: E402
 
+PAGE = Path(page_file.__file__).parent / "page"
+
 pytestmark = pytest.mark.filterwarnings("ignore:of .* text::adasent")
 
 ODD = [
     "", " \t\n", "\x00", "a\x00good", "bad\x1cfilm\x85the\u2028plot\ufeffcast",
     "I'M NOT; don't can’t 'S n't N'T 'twas rock'n'roll the'",
-    "Ⓐⓐ …… ... --- !!! ((a))", "Ⅷ ①② ٣ ½", "İstanbul ΟΔΟΣ ΑΣΑ ſ'ſ don'ſ", "e\u0301\u0302 a\u0345 \u0301a",
-    "क्षि ক্ষ না\u200dম", "日本語のテスト。カタ・カナ", "👍🏽👨‍👩‍👧 🇩🇪🇫 ❤️ ©️ 🏴\U000e0067\U000e007f ☺", "\ufffd \U0001f1e6",
+    "Ⓐⓐ …… ... --- !!! ((a))", "Ⅷ ①② ٣ ½", "İstanbul ΟΔΟΣ ΑΣΑ ſ'ſ don'ſ",
+    "e\u0301\u0302 a\u0345 \u0301a",
+    "क्षि ক্ষ না\u200dম",
+    "日本語のテスト。カタ・カナ", "👍🏽👨‍👩‍👧 🇩🇪🇫 ❤️ ©️ 🏴\U000e0067\U000e007f ☺",
+    "\ufffd \U0001f1e6",
     "a_b __ ___ snake_case", "<pad> <unk> good", "<b>bad</b> & \"film\"", "the plot was " * 20,
     "x" * 3000, "`a` 'b' it's they'll GOOD'VE",
 ]  # fmt: skip
@@ -109,29 +117,33 @@ def test_every_option_of_a_network(
         check_explanation(found, model)
 
 
-def test_kim_and_words_find_the_same_tokens(
+def test_the_page_finds_the_tokens_of_python(
     open_model: Callable[..., tuple[OpenFile, Predictor]],
 ) -> None:
     rng = random.Random(1)
-    pieces = [
-        *"aNnTtsSdKé'’`(!,.ſİΣ\u0301\u0345\u200c\u200d\U0001f1e6👍🏽ー漢\x1c\x85 _1Ⅷ½",
-        "n't",
-        "'re",
-        " ",
-    ]
-    texts = ["".join(rng.choices(pieces, k=12)) for _ in range(150)]
+    pieces = [*"aNnTtsSdKé'’`(!,.ſİΣ\u0301\u0345\u200c\u200d\U0001f1e6👍🏽ー漢\x1c\x85 _1Ⅷ½"]
+    pieces += ["n't", "'re", "'LL"]
+    texts = ["".join(rng.choices(pieces, k=12)) for _ in range(800)]
     # Any character at all, with something that it may cling to.
     points = [*range(0xD800), *range(0xE000, 0x110000)]
-    texts += [f"a{''.join(f'{chr(one)}b' for one in rng.sample(points, 9))}'s" for _ in range(150)]
+    texts += [f"a{''.join(f'{chr(one)}b' for one in rng.sample(points, 9))}'s" for _ in range(800)]
+    opened, _ = open_model()
+    script = bundle("tokens.js", [PAGE], module=False)
     for name, tokenize in TOKENIZERS.items():
-        opened, _ = open_model(tokenizer=name)
-        for text, found in zip(texts, opened.explain(texts), strict=True):
-            if "status" in found:
-                continue  # more words than are explained
-            assert found["tokens"] == (tokenize(text)[:30] or ["<unk>"]), ascii(text)
-            inside = [text[start:end].lower() for start, end in found["offsets"]]
-            straight = [re.sub("[’‘ʼ＇]", "'", one) for one in inside]
-            assert straight == (found["tokens"] if found["n_words"] else [""])
+        found = opened.page.evaluate(
+            f"""([name, texts]) => {{
+              {script}
+              const model = JSON.parse(document.getElementById("held-model").textContent);
+              const tokenizer = module_tokens.tokenizer(name, model.unicode);
+              const found = texts.map((text) => tokenizer.read(text));
+              return found.map(({{ tokens, spans }}) => [tokens, spans]);
+            }}""",
+            [name, [*ODD, *texts]],
+        )
+        for text, (tokens, spans) in zip([*ODD, *texts], found, strict=True):
+            assert tokens == tokenize(text), ascii(text)
+            offsets = token_offsets(text, tokens, tokenize)
+            assert [tuple(span) for span in spans] == [*offsets], ascii(text)
 
 
 def test_a_long_text_is_predicted_and_not_explained(
@@ -164,7 +176,7 @@ def test_the_page_is_that_of_the_service(
     assert page.locator("nav a").count() == 0
     assert not page.locator(".feedback").is_visible()
     # The sentence is in the address, and a reload brings it back.
-    page.wait_for_function("location.hash.includes('dull')")
+    playwright.expect(page).to_have_url(re.compile("#a=a\\+dull"))
     page.reload()
     playwright.expect(page.locator(".verdict")).to_have_text(explained.verdict)
     page.get_by_role("button", name="Compare with a second sentence").click()
@@ -228,11 +240,13 @@ def test_what_a_model_brings_is_text(open_file: Callable[..., OpenFile], tmp_pat
 def test_nothing_leaves_the_page(open_model: Callable[..., tuple[OpenFile, Predictor]]) -> None:
     opened, _ = open_model()
     policy = opened.page.locator("meta[http-equiv]").get_attribute("content")
-    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
     tried = opened.page.evaluate(
         """async () => {
           const blocked = [];
-          document.addEventListener("securitypolicyviolation", (event) => blocked.push(event.effectiveDirective));
+          const listen = ({ effectiveDirective: one }) => blocked.push(one);
+          document.addEventListener("securitypolicyviolation", listen);
           await fetch("https://example.org/").catch(() => null);
           const image = document.createElement("img");
           image.src = "https://example.org/x.png";

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adasent.errors import AdaSentError
 
-_IMPORT = re.compile(r'^import \{ ?([\w$, \n]+?),? ?\} from "\./([\w.-]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{ ?([\w$, \n]+?) ?\} from "\./([\w.-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) ([\w$]+)", re.MULTILINE)
 #: What would be left of a form that we do not know.
 _LEFT = re.compile(r"^(?:import|export)\b.*|\bimport\(.*|\bimport\.meta\b.*", re.MULTILINE)
@@ -37,10 +37,11 @@ def bundle(entry: str, folders: Sequence[Path], *, module: bool) -> str:
     _visit(entry, folders, order, ())
     sources = {name: _read(name, folders) for name in order}
     offered = {name: [found for _, found in _EXPORT.findall(sources[name])] for name in order}
-    parts = ['"use strict";\n'] if not module else []
+    parts = []
     for name in order:
         body = _without_imports(name, sources[name], offered)
-        keyword = "await (async () => {" if module else "(() => {"
+        # Modules are strict anyway.
+        keyword = "await (async () => {" if module else '(() => {\n"use strict";'
         ending = "return { " + ", ".join(offered[name]) + " };\n" if offered[name] else ""
         parts.append(f"// {name}\nconst {_variable(name)} = {keyword}\n{body}{ending}}})();\n")
     script = "".join(parts)
@@ -68,7 +69,7 @@ def _read(name: str, folders: Sequence[Path]) -> str:
 
 def _without_imports(name: str, source: str, offered: dict[str, list[str]]) -> str:
     def taken(match: re.Match[str]) -> str:
-        names = [one.strip() for one in match.group(1).split(",")]
+        names = [one.strip() for one in match.group(1).split(",") if one.strip()]
         missing = [one for one in names if one not in offered[match.group(2)]]
         if missing:
             raise AdaSentError(f"{name}: {match.group(2)} exports no {missing[0]}")
