@@ -48,13 +48,13 @@ class Reader:
         return [self.ids.get(token, unknown) for token in kept] or [unknown]
 
 
-def pad(texts: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+def pad(texts: Sequence[Sequence[int]], *, keep_gates: bool = False) -> dict[str, np.ndarray]:
     """Ids of some texts as the graph takes them; what the padding is does not matter."""
     lengths = np.array([len(ids) for ids in texts], dtype=np.int64)
     padded = np.zeros((len(texts), lengths.max()), dtype=np.int64)
     for row, ids in zip(padded, texts, strict=True):
         row[: len(ids)] = ids
-    return {"ids": padded, "lengths": lengths}
+    return {"ids": padded, "lengths": lengths, "keep_gates": np.array(keep_gates)}
 
 
 def batches(lengths: Sequence[int], n_words: int = BATCH_WORDS) -> Iterator[list[int]]:
@@ -67,7 +67,7 @@ def batches(lengths: Sequence[int], n_words: int = BATCH_WORDS) -> Iterator[list
 
 
 def classify(session: Any, texts: Sequence[Sequence[int]], n_words: int = BATCH_WORDS) -> Any:
-    """(N, C) probabilities of texts that are ids, each at least one."""
+    """(N, C) probabilities of texts that are ids, each at least one, batches of ``n_words``."""
     found: list[Any] = [None] * len(texts)
     for some in batches([len(ids) for ids in texts], n_words):
         (rows,) = session.run(["probabilities"], pad([texts[i] for i in some]))

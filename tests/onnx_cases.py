@@ -31,14 +31,18 @@ TEXTS = [
 class Exported:
     """A model that was saved, loaded and exported."""
 
-    def __init__(self, folder: Path, **how: Any) -> None:
+    def __init__(self, folder: Path, path: Path, **how: Any) -> None:
         self.predictor = adasent.load(folder)
-        self.path = folder.parent / f"{folder.name}.onnx"
-        self.files = export_onnx(folder, self.path, **how)
+        self.files = export_onnx(folder, path, **how)
+        self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Start a session on one thread."""
+        self.path = path
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(
-            self.path, options, providers=["CPUExecutionProvider"]
+            path, options, providers=["CPUExecutionProvider"]
         )
         self.about = self.session.get_modelmeta().custom_metadata_map
         self.names = [one.name for one in self.session.get_outputs()]
@@ -50,9 +54,10 @@ class Exported:
 
     def run(self, ids: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
         """The outputs by name."""
-        return self.feed(pad(ids))
+        return self.feed(pad(ids, keep_gates=True))
 
     def feed(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The same of arrays as they are."""
         return dict(zip(self.names, self.session.run(None, batch), strict=True))
 
     def traces(self, ids: Sequence[Sequence[int]]) -> list[Trace]:
@@ -60,7 +65,9 @@ class Exported:
         return [self.predictor.network.trace("", np.array(row)) for row in ids]
 
 
-def compare(found: dict[str, np.ndarray], traces: Sequence[Trace]) -> None:
+def compare(
+    found: dict[str, np.ndarray], traces: Sequence[Trace], of_gates: float = TOLERANCE
+) -> None:
     """Every number of the graph is that of the traces; where a text ends there are zeros."""
     for i, trace in enumerate(traces):
         expected = {
@@ -72,8 +79,7 @@ def compare(found: dict[str, np.ndarray], traces: Sequence[Trace]) -> None:
             whole = np.zeros_like(found[name][i])
             whole[: len(values)] = values
             np.testing.assert_allclose(found[name][i], whole, rtol=0, atol=TOLERANCE, err_msg=name)
-        if "gates" in found:
-            whole = np.zeros_like(found["gates"][i])
-            for t, level in enumerate(trace.gates):
-                whole[t, : len(level)] = level
-            np.testing.assert_allclose(found["gates"][i], whole, rtol=0, atol=TOLERANCE)
+        whole = np.zeros_like(found["gates"][i])
+        for t, level in enumerate(trace.gates):
+            whole[t, : len(level)] = level
+        np.testing.assert_allclose(found["gates"][i], whole, rtol=0, atol=of_gates)

@@ -20,7 +20,7 @@ def make_exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Exp
 
     def make(how: dict[str, Any] | None = None, **settings: Any) -> Exported:
         folder = tmp_path_factory.mktemp("exported") / "model"
-        return Exported(Pair(**settings).save(folder), **how or {})
+        return Exported(Pair(**settings).save(folder), folder.with_name("small.onnx"), **how or {})
 
     return make
 

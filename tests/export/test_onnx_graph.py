@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
+from examples.onnx_predict import pad
 from onnx_cases import TEXTS, TOLERANCE, Exported, compare
 
 #: Every option that changes the graph: those that most say together, then the others.
@@ -86,7 +87,7 @@ def test_padding_changes_nothing(exported: Exported) -> None:
     padded = np.random.default_rng(0).integers(0, 12, (len(ids), lengths.max() + 5))
     for row, own in zip(padded, ids, strict=True):
         row[: len(own)] = own
-    found = exported.feed({"ids": padded, "lengths": lengths})
+    found = exported.feed({"ids": padded, "lengths": lengths, "keep_gates": np.array(True)})
     n_levels = int(lengths.max())
     np.testing.assert_allclose(found["probabilities"], plain["probabilities"], atol=1e-6)
     np.testing.assert_allclose(found["beliefs"][:, :n_levels], plain["beliefs"], atol=1e-6)
@@ -109,9 +110,9 @@ def test_order_and_company_change_nothing(exported: Exported) -> None:
 
 def test_lengths_beyond_the_ids_are_those_of_the_ids(exported: Exported) -> None:
     ids = np.array([[3, 4, 5]])
-    whole = exported.feed({"ids": ids, "lengths": np.array([3])})
+    whole = exported.run(ids.tolist())
     for length, same in ((9, whole), (0, exported.run([[3]]))):
-        found = exported.feed({"ids": ids, "lengths": np.array([length])})
+        found = exported.feed(pad(ids.tolist()) | {"lengths": np.array([length])})
         np.testing.assert_allclose(found["probabilities"], same["probabilities"], atol=1e-6)
 
 
@@ -134,18 +135,16 @@ def test_overflow_is_not_a_number(make_exported: Callable[..., Exported], multil
     huge = np.full(onnx.numpy_helper.to_array(weight).shape, 3e38, dtype=np.float32)
     weight.CopyFrom(onnx.numpy_helper.from_array(huge, "projection"))
     session = type(one.session)(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(
-        ["probabilities"], {"ids": np.array([[3, 4, 5]]), "lengths": np.array([3])}
-    )
+    (found,) = session.run(["probabilities"], pad([[3, 4, 5]]))
     assert np.isnan(found).any()
 
 
-def test_without_gates_the_rest_is_the_same(make_exported: Callable[..., Exported]) -> None:
-    with_gates, without = make_exported(), make_exported({"gates": False})
-    assert without.names == ["probabilities", "beliefs", "votes"]
-    ids = with_gates.ids(TEXTS)
-    expected = with_gates.run(ids)
-    for name, values in without.run(ids).items():
+def test_without_gates_the_rest_is_the_same(exported: Exported) -> None:
+    ids = exported.ids(TEXTS)
+    expected, found = exported.run(ids), exported.feed(pad(ids, keep_gates=False))
+    longest = max(map(len, ids))
+    assert found.pop("gates").shape == (len(ids), longest - 1, 0, 3, 2)
+    for name, values in found.items():
         np.testing.assert_allclose(values, expected[name], rtol=0, atol=1e-6)
 
 

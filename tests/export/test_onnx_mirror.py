@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adasent.data import load
+from adasent.estimators.starter import starter_folder
 from adasent.saving.adasent import tensor_shapes
 from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable, round_to_half
@@ -19,7 +20,9 @@ from examples.onnx_predict import Reader, classify
 from onnx_cases import TOLERANCE, Exported, compare
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
-N_TEXTS, N_TRACED = 1000, 100
+#: Gates are shares by sums in the tens. Those of numpy and numba, too, are further apart than 1e-5.
+OF_GATES = 1e-4
+N_TEXTS, N_TRACED = 1000, 40
 
 
 def random_model(folder: Path, texts: list[str], n_classes: int, **settings: Any) -> Path:
@@ -51,25 +54,36 @@ def random_model(folder: Path, texts: list[str], n_classes: int, **settings: Any
     return folder
 
 
-def check(folder: Path, name: str, n_traced: int, **settings: Any) -> None:
+def check(folder: Path, path: Path, texts: list[str], n_traced: int) -> None:
     """Probabilities of all texts, and every number of some."""
-    corpus = load(name)
-    chosen = np.random.default_rng(0).permutation(len(corpus.texts))[:N_TEXTS]
-    texts = [corpus.texts[i] for i in chosen]
-    one = Exported(random_model(folder, texts, len(set(corpus.labels)), **settings), texts=True)
+    one = Exported(folder, path, texts=True)
     read = Reader(one.path.with_suffix(".tokenizer.json"))
     ids = [read(text) for text in texts]
     found, expected = classify(one.session, ids), one.predictor.predict_proba(texts)
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
-    assert len(np.unique(expected.argmax(axis=1))) > 1 or name == "TREC"
+    assert expected.std(axis=0).max() > 100 * TOLERANCE  # the texts are not all the same to it
     for i in range(n_traced):
-        compare(one.run([ids[i]]), one.predictor.trace([texts[i]]))
+        compare(one.run([ids[i]]), one.predictor.trace([texts[i]]), OF_GATES)
+
+
+def some_texts(name: str) -> tuple[list[str], int]:
+    """Of a set, and how many classes it has."""
+    corpus = load(name)
+    chosen = np.random.default_rng(0).permutation(len(corpus.texts))[:N_TEXTS]
+    return [corpus.texts[i] for i in chosen], len(set(corpus.labels))
 
 
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", SETS)
-def test_a_thousand_texts(mirror: Path, tmp_path: Path, name: str) -> None:
-    check(tmp_path / "model", name, N_TRACED, gate_groups=20, pooling="mean")
+def test_a_thousand_texts_of_the_starter(mirror: Path, tmp_path: Path, name: str) -> None:
+    check(starter_folder(), tmp_path / "starter.onnx", some_texts(name)[0], N_TRACED)
+
+
+@pytest.mark.mirror
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_every_number_of_the_starter(mirror: Path, tmp_path: Path, name: str) -> None:
+    check(starter_folder(), tmp_path / "starter.onnx", some_texts(name)[0], N_TEXTS)
 
 
 @pytest.mark.mirror
@@ -89,4 +103,6 @@ def test_a_thousand_texts(mirror: Path, tmp_path: Path, name: str) -> None:
 def test_every_number_of_a_thousand_texts(
     mirror: Path, tmp_path: Path, name: str, settings: dict[str, Any]
 ) -> None:
-    check(tmp_path / "model", name, N_TEXTS, **settings)
+    texts, n_classes = some_texts(name)
+    folder = random_model(tmp_path / "model", texts, n_classes, **settings)
+    check(folder, tmp_path / "model.onnx", texts, N_TEXTS)

@@ -11,10 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 import adasent
-from adasent.cli.app import app
 from adasent.errors import ConfigError
 from adasent.estimators.counts import MNBClassifier
 from adasent.export import page_file
@@ -132,17 +130,3 @@ def test_other_models_are_refused(
     with pytest.raises(ConfigError, match="stands on an encoder, which is not exported"):
         export_page(on_encoder, path)
     assert not path.exists()
-
-
-def test_the_command(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    command = ["export", str(folder), "--format", "page", "--out", str(path)]
-    result = CliRunner().invoke(app, [*command, "--words", "4", "--name", "Films"])
-    assert result.exit_code == 0
-    assert result.output.endswith("MB; open it in a browser\n")
-    known = json.loads(Scripts(path.read_text("utf-8")).held("held-known"))
-    assert (known["name"], known["n_vocabulary"]) == ("Films", 6)
-    again = CliRunner().invoke(app, command)
-    assert again.exit_code != 0
-    useless = CliRunner().invoke(app, [*command, "--force", "--texts"])
-    assert useless.exit_code != 0

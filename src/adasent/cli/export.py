@@ -17,7 +17,6 @@ class Wanted(NamedTuple):
     """What is asked for, beside the model and the file."""
 
     texts: bool = False
-    gates: bool = True
     name: str | None = None
     words: int | None = None
 
@@ -28,12 +27,13 @@ class Format(NamedTuple):
     ending: str  # of the file's name
     write: Callable[[Path, Path, Wanted], list[str]]  # model, file -> lines to print
     options: tuple[str, ...] = ()  # of those that mean something to some formats only
+    beside: Callable[[Path, Wanted], list[Path]] = lambda *_: []  # files it writes with that one
 
 
 def _onnx(model: Path, out: Path, wanted: Wanted) -> list[str]:
     from adasent.export.onnx_file import export_onnx
 
-    files = export_onnx(model, out, gates=wanted.gates, texts=wanted.texts)
+    files = export_onnx(model, out, texts=wanted.texts)
     return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB" for path in files]
 
 
@@ -44,8 +44,14 @@ def _page(model: Path, out: Path, wanted: Wanted) -> list[str]:
     return [f"{path}: {path.stat().st_size / 1e6:,.1f} MB; open it in a browser"]
 
 
+def _onnx_beside(out: Path, wanted: Wanted) -> list[Path]:
+    from adasent.export.onnx_texts import names_beside
+
+    return [*names_beside(out)] if wanted.texts else []
+
+
 _FORMATS = {
-    "onnx": Format(".onnx", _onnx, ("--texts", "--no-gates")),
+    "onnx": Format(".onnx", _onnx, ("--texts",), _onnx_beside),
     "page": Format(".html", _page, ("--name", "--words")),
 }
 
@@ -61,9 +67,6 @@ def export(
     texts: Annotated[
         bool,
         typer.Option("--texts", help="onnx: write what makes ids of texts beside it, as JSON."),
-    ] = False,
-    no_gates: Annotated[
-        bool, typer.Option("--no-gates", help="onnx: leave out the gates of units; it is faster.")
     ] = False,
     name: Annotated[
         str | None,
@@ -87,16 +90,13 @@ def export(
         hint = nearest(format_, _FORMATS)
         raise ConfigError(f"--format: expected {' or '.join(_FORMATS)}, got {format_!r}{hint}")
     chosen = _FORMATS[format_]
-    given = {
-        "--texts": texts,
-        "--no-gates": no_gates,
-        "--name": name is not None,
-        "--words": words is not None,
-    }
+    given = {"--texts": texts, "--name": name is not None, "--words": words is not None}
     for option, is_given in given.items():
         if is_given and option not in chosen.options:
             raise ConfigError(f"{option} means nothing to --format {format_}; leave it out")
     path = out or Path(model.resolve().name + chosen.ending)
-    new_file(path, force)
-    for line in chosen.write(model, path, Wanted(texts, not no_gates, name, words)):
+    wanted = Wanted(texts, name, words)
+    for one in (path, *chosen.beside(path, wanted)):
+        new_file(one, force)
+    for line in chosen.write(model, path, wanted):
         say(line)

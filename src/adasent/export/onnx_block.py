@@ -15,6 +15,9 @@ from adasent.errors import require
 #: Read by every ONNX Runtime since 1.12, of 2022.
 OPSET, IR_VERSION = 17, 8
 
+#: An input or output of a graph: its name, its kind, and its axes or how many there are.
+Value = tuple[str, type, Sequence[str | int] | int]
+
 
 class Block:
     """Nodes that follow each other: a graph, or the body of a loop in one.
@@ -37,14 +40,11 @@ class Block:
 
     def constant(self, value: Any, name: str | None = None) -> str:
         """An array of the graph; small ones that are equal are one."""
-        array = np.ascontiguousarray(value)
+        array = np.asarray(value)
         if name is None:
-            key = (array.dtype.str, np.shape(value), array.tobytes())
-            if key not in self._known:
-                self._known[key] = self._new("constant")
-                self._constants[self._known[key]] = np.asarray(value)
-            return self._known[key]
-        self._constants[name] = np.asarray(value)
+            key = (array.dtype.str, array.shape, array.tobytes())
+            name = self._known.setdefault(key, f"constant_{len(self._known)}")
+        self._constants[name] = array
         return name
 
     def ints(self, *values: int) -> str:
@@ -73,19 +73,14 @@ class Block:
         bounds = [one if isinstance(one, str) else self.ints(one) for one in (first, last)]
         return self.op("Slice", value, *bounds, self.ints(axis))
 
-    def graph(
-        self,
-        name: str,
-        inputs: Sequence[tuple[str, type, Sequence[str | int | None]]],
-        outputs: Sequence[tuple[str, type, Sequence[str | int | None]]],
-    ) -> Any:
-        """The block as a graph; inputs and outputs are names with kind and shape."""
-        infos = [
-            [self._helper.make_tensor_value_info(one, self._kind(kind), shape)
-             for one, kind, shape in side]
+    def graph(self, name: str, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
+        """The block as a graph."""
+        sides = [
+            [self._helper.make_tensor_value_info(one, self._kind(kind), _shape(axes))
+             for one, kind, axes in side]
             for side in (inputs, outputs)
         ]  # fmt: skip
-        return self._helper.make_graph(self._nodes, name, *infos)
+        return self._helper.make_graph(self._nodes, name, *sides)
 
     def model(self, graph: Any, **about: Any) -> Any:
         """A graph with all constants, as a model."""
@@ -102,3 +97,7 @@ class Block:
     def _new(self, kind: str) -> str:
         self._names.append(f"{kind.lower()}_{len(self._names)}")
         return self._names[-1]
+
+
+def _shape(axes: Sequence[str | int] | int) -> list[str | int | None]:
+    return [None] * axes if isinstance(axes, int) else list(axes)

@@ -20,6 +20,9 @@ from adasent.runtime.climb import MAX_SCORE, Composition
 #: Stands for minus infinity, which times 0 is not a number.
 LOWEST = float(np.finfo(np.float32).min)
 
+#: The input that says whether the gates of units are among the outputs.
+KEEP_GATES = "keep_gates"
+
 
 class Sizes(NamedTuple):
     """Whole numbers that depend on the batch, as (1,) values."""
@@ -39,37 +42,30 @@ def pool(block: Block, units: str, mask: str, maximum: bool) -> str:
 
 
 def climb_by_loop(
-    block: Block, words: str, mask: str, composition: Composition, sizes: Sizes, *, gates: bool
+    block: Block, words: str, mask: str, composition: Composition, sizes: Sizes
 ) -> tuple[str, str]:
-    """(levels - 1, D, B) pooled levels from the second on; (levels - 1, 3 N, neighbours, B)."""
+    """(levels - 1, D, B) pooled levels from the second on, and their gates as they are kept.
+
+    The gates are (levels - 1, 3 N, neighbours, B) where they are, else without neighbours.
+    """
     body = Block(block)
     going_on = body.op("Identity", "going_on")
     above, shares = level(body, "units", composition)
     above_mask = body.cut("mask", 0, 1)
-    pooled = pool(body, above, above_mask, composition.maximum)
-    outputs: list[tuple[str, type, tuple[str | int | None, ...]]] = [
-        (going_on, np.bool_, ()),
-        (above, np.float32, (None, None, None)),
-        (above_mask, np.bool_, (None, None)),
-        (pooled, np.float32, (None, None)),
+    outputs = [
+        (going_on, np.bool_, 0),
+        (above, np.float32, 3),
+        (above_mask, np.bool_, 2),
+        (pool(body, above, above_mask, composition.maximum), np.float32, 2),
+        (kept_gates(body, shares, above_mask, sizes), np.float32, 3),
     ]
-    if gates:
-        kept = _padded(body, shares, above_mask, sizes)
-        outputs.append((kept, np.float32, (None, None, None)))
-    graph = body.graph(
-        "level",
-        [
-            ("round", np.int64, ()),
-            ("going_on", np.bool_, ()),
-            ("units", np.float32, (None, None, None)),
-            ("mask", np.bool_, (None, None)),
-        ],
-        outputs,
-    )
+    inputs = [("round", np.int64, 0), ("going_on", np.bool_, 0)]
+    inputs += [("units", np.float32, 3), ("mask", np.bool_, 2)]
+    graph = body.graph("level", inputs, outputs)
     rounds = block.op("Sub", block.op("Max", sizes.levels, block.ints(2)), block.ints(1))
     always = block.constant(np.bool_(True))
     found = block.ops("Loop", rounds, always, words, mask, n=len(outputs) - 1, body=graph)
-    return found[2], found[-1]
+    return found[2], found[3]
 
 
 def level(body: Block, below: str, composition: Composition) -> tuple[str, tuple[str, str, str]]:
@@ -82,24 +78,25 @@ def level(body: Block, below: str, composition: Composition) -> tuple[str, tuple
     bounds = np.cumsum([size, size, width])
     compose_left, compose_right, gate_left, gate_right = np.split(matrix.T, bounds)
     left, right = body.cut(below, 1, 0, -1), body.cut(below, 1, 1)
-    both = body.op("Flatten", body.op("Concat", left, right, axis=0), axis=1)
+    children = [body.op("Flatten", one, axis=1) for one in (left, right)]
 
-    def linear(name: str, weight: np.ndarray, bias: np.ndarray, values: str) -> str:
-        weights = body.constant(weight, name), body.constant(bias[:, None], f"{name}_bias")
-        return body.op("Gemm", weights[0], values, weights[1])
+    def of_children(name: str, weights: Sequence[np.ndarray], bias: np.ndarray) -> str:
+        # One product after the other, rather than one of both: it is more exact.
+        found = body.constant(bias[:, None], f"{name}_bias")
+        for side, weight, units in zip(("left", "right"), weights, children, strict=True):
+            found = body.op("Gemm", body.constant(weight, f"{name}_{side}"), units, found)
+        return found
 
-    compose = np.concatenate([compose_left, compose_right], axis=1)
-    composed = linear("compose", compose, composition.compose_bias, both)
+    composed = of_children("compose", (compose_left, compose_right), composition.compose_bias)
     if composition.relu:
         composed = body.op("Clip", composed, body.number(0), body.number(RELU_CAP))
     else:
         composed = body.op("Tanh", composed)
-    scores = linear(
-        "gate", np.concatenate([gate_left, gate_right], axis=1), composition.gate_bias, both
-    )
+    scores = of_children("gate", (gate_left, gate_right), composition.gate_bias)
     if composition.gate_out is not None and composition.gate_out_bias is not None:
-        hidden = body.op("Tanh", scores)
-        scores = linear("gate_out", composition.gate_out, composition.gate_out_bias, hidden)
+        weight = body.constant(composition.gate_out, "gate_out")
+        bias = body.constant(composition.gate_out_bias[:, None], "gate_out_bias")
+        scores = body.op("Gemm", weight, body.op("Tanh", scores), bias)
     powers = body.op("Exp", body.op("Min", scores, body.number(MAX_SCORE)))
     of_left, of_right = body.ops("Split", powers, n=2, axis=0)
     total = body.op("Add", body.op("Add", of_left, of_right), body.number(1))
@@ -116,24 +113,46 @@ def level(body: Block, below: str, composition: Composition) -> tuple[str, tuple
     return units, (of_left, of_right, of_composed)
 
 
-def _padded(body: Block, shares: Sequence[str], mask: str, sizes: Sizes) -> str:
-    """(3 N, neighbours, B) gates of a level, 0 where no unit is; T - 1 words have a neighbour."""
-    shape = body.op("Shape", mask)
-    together = body.op("Concat", *shares, axis=0)
-    by_unit = body.op("Reshape", together, body.op("Concat", body.ints(-1), shape, axis=0))
-    real = body.op("Where", mask, by_unit, body.number(0))
-    widest = body.op("Sub", sizes.positions, body.ints(1))
-    missing = body.op("Sub", widest, body.cut(shape, 0, 0, 1))
-    pads = body.op("Concat", body.ints(0, 0, 0, 0), missing, body.ints(0), axis=0)
-    return body.op("Pad", real, pads)
+def kept_gates(body: Block, shares: Sequence[str], mask: str, sizes: Sizes) -> str:
+    """(3 N, neighbours, B) gates of a level, if the caller wants them; else without neighbours.
+
+    T - 1 words have a neighbour. There is 0 where no unit is.
+    """
+    wanted, unwanted = Block(body), Block(body)
+    shape = wanted.op("Shape", mask)
+    together = wanted.op("Concat", *shares, axis=0)
+    by_unit = wanted.op("Reshape", together, wanted.op("Concat", wanted.ints(-1), shape, axis=0))
+    real = wanted.op("Where", mask, by_unit, wanted.number(0))
+    widest = wanted.op("Sub", sizes.positions, wanted.ints(1))
+    missing = wanted.op("Sub", widest, wanted.cut(shape, 0, 0, 1))
+    pads = wanted.op("Concat", wanted.ints(0, 0, 0, 0), missing, wanted.ints(0), axis=0)
+    kept = wanted.op("Pad", real, pads)
+    return body.op(
+        "If",
+        KEEP_GATES,
+        then_branch=wanted.graph("wanted", [], [(kept, np.float32, 3)]),
+        else_branch=unwanted.graph(
+            "unwanted", [], [(_none(unwanted, shares, sizes), np.float32, 3)]
+        ),
+    )
+
+
+def _none(block: Block, shares: Sequence[str], sizes: Sizes) -> str:
+    """(3 N, 0, B)."""
+    n_groups = block.cut(block.op("Shape", shares[0]), 0, 0, 1)
+    rows = block.op("Mul", n_groups, block.ints(len(shares)))
+    shape = block.op("Concat", rows, block.ints(0), sizes.batch, axis=0)
+    return block.op("ConstantOfShape", shape)
 
 
 def gates_by_text(block: Block, shares: str, sizes: Sizes, n_groups: int) -> None:
-    """(B, levels - 1, T - 1, 3, N), as traces have them."""
-    head, tail = block.ints(-1, 3, n_groups), block.op("Sub", sizes.positions, block.ints(1))
-    split = block.op("Reshape", shares, block.op("Concat", head, tail, sizes.batch, axis=0))
-    turned = block.op("Transpose", split, perm=[4, 0, 3, 1, 2])
+    """(B, levels - 1, neighbours, 3, N), as traces have them: the output gates."""
+    shape = block.op("Shape", shares)
+    ends = block.cut(shape, 0, 0, 1), block.cut(shape, 0, 2)
+    split = block.op("Concat", ends[0], block.ints(3, n_groups), ends[1], axis=0)
+    turned = block.op("Reshape", shares, split, allowzero=1)
+    turned = block.op("Transpose", turned, perm=[4, 0, 3, 1, 2])
     above = block.op("Sub", sizes.levels, block.ints(1))
-    kept = block.cut(turned, 1, 0, above)
     width = block.op("Sub", sizes.words, block.ints(1))
+    kept = block.cut(turned, 1, 0, above)
     block.op("Identity", block.cut(kept, 2, 0, width), out="gates")

@@ -26,7 +26,6 @@ def export_onnx(
     model: Predictor | str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    gates: bool = True,
     texts: bool = False,
 ) -> list[Path]:
     """Write a model of AdaSent as an ONNX graph; ``docs/export.md`` describes it.
@@ -37,8 +36,6 @@ def export_onnx(
         A loaded model, or its folder.
     path
         Of the ONNX file; what is there is replaced.
-    gates
-        Whether the gates of units are among the outputs. They take memory and time of their own.
     texts
         Whether what makes ids of texts is written beside it too, as JSON.
 
@@ -59,7 +56,6 @@ def export_onnx(
     graph = network_model(
         source.network,
         source.table,
-        gates=gates,
         producer_name="adasent",
         producer_version=__version__,
         doc_string="AdaSent: ids of words to classes. See docs/export.md of adasent.",

@@ -6,13 +6,13 @@ of a Loop, so that texts may be of any length; ``benchmarks/onnx_rate.py`` bring
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from adasent.export.onnx_block import Block
-from adasent.export.onnx_climb import LOWEST, Sizes, climb_by_loop, gates_by_text, pool
+from adasent.export.onnx_block import Block, Value
+from adasent.export.onnx_climb import KEEP_GATES, LOWEST, Sizes, climb_by_loop, gates_by_text, pool
 from adasent.runtime.head import NORM_EPS, LevelHead
 from adasent.runtime.network import Network
 from adasent.saving.word_table import WordTable
@@ -22,17 +22,13 @@ from adasent.text.vocabulary import PAD_ID
 def network_model(
     network: Network,
     table: WordTable,
-    *,
-    gates: bool,
     climb: Callable[..., tuple[str, str]] = climb_by_loop,
     **about: Any,
 ) -> Any:
-    """A ``ModelProto`` with the inputs ids (B, T) and lengths (B,).
+    """A ``ModelProto`` with the inputs ids (B, T), lengths (B,) and whether gates are kept.
 
     Parameters
     ----------
-    gates
-        Whether the gates of units are among the outputs.
     climb
         How the levels above the first are built; of the signature of the default.
     about
@@ -44,18 +40,18 @@ def network_model(
     mask = _mask(block, lengths, sizes)
     words = _first_level(block, table, network.projection, sizes)
     first = pool(block, words, mask, network.composition.maximum)
-    rest, unit_gates = climb(block, words, mask, network.composition, sizes, gates=gates)
+    rest, shares = climb(block, words, mask, network.composition, sizes)
     pooled = block.op("Concat", block.op("Unsqueeze", first, block.ints(0)), rest, axis=0)
     there, counts = _levels_there(block, lengths, sizes)
     levels = _levels(block, pooled, there, counts, sizes, network.composition.maximum)
     outputs = _head(block, levels, there, network.head)
-    if gates:
-        gates_by_text(block, unit_gates, sizes, network.composition.n_groups)
-        outputs["gates"] = ("batch", "above", "neighbours", 3, network.composition.n_groups)
+    gates_by_text(block, shares, sizes, network.composition.n_groups)
+    outputs["gates"] = ("batch", "above", "neighbours", 3, network.composition.n_groups)
+    inputs: list[Value] = [("ids", np.int64, ("batch", "words")), ("lengths", np.int64, ("batch",))]
     graph = block.graph(
         "adasent",
-        [("ids", np.int64, ("batch", "words")), ("lengths", np.int64, ("batch",))],
-        [(name, np.float32, shape) for name, shape in outputs.items()],
+        [*inputs, (KEEP_GATES, np.bool_, ())],
+        [(name, np.float32, axes) for name, axes in outputs.items()],
     )
     return block.model(graph, **about)
 
@@ -142,9 +138,7 @@ def _levels(block: Block, pooled: str, there: str, counts: str, sizes: Sizes, ma
     return block.op("Div", levels, n_units)
 
 
-def _head(
-    block: Block, levels: str, there: str, head: LevelHead
-) -> dict[str, tuple[str | int | None, ...]]:
+def _head(block: Block, levels: str, there: str, head: LevelHead) -> dict[str, Sequence[str | int]]:
     """(B, L, D) levels -> the outputs that they lead to, by name, and their shapes."""
     last = block.ints(2)
 

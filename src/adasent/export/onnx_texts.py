@@ -16,6 +16,18 @@ from adasent.text.tokenize import expression_of
 from adasent.text.vocabulary import PAD_ID, SPECIALS, UNK_ID, Vocabulary
 
 
+class Beside(NamedTuple):
+    """Where the two files are."""
+
+    tokenizer: Path
+    vocabulary: Path
+
+
+def names_beside(path: Path) -> Beside:
+    """Those of a graph at ``path``."""
+    return Beside(path.with_suffix(".tokenizer.json"), path.with_suffix(".vocabulary.json"))
+
+
 def text_files(reading: Reading, path: Path) -> dict[Path, bytes]:
     """The files that stand beside the graph at ``path``; refused where JSON cannot say it."""
     expression = expression_of(reading.tokenizer)
@@ -25,7 +37,7 @@ def text_files(reading: Reading, path: Path) -> dict[Path, bytes]:
             "words or kim; export without what makes ids of texts, and make ids where your "
             "tokenizer is"
         )
-    words = path.with_suffix(".vocabulary.json")
+    beside = names_beside(path)
     rules = {
         "name": reading.tokenizer,
         **expression._asdict(),
@@ -33,12 +45,12 @@ def text_files(reading: Reading, path: Path) -> dict[Path, bytes]:
         "padding": PAD_ID,
         "unknown": UNK_ID,
         "n_specials": len(SPECIALS),
-        "vocabulary": words.name,
+        "vocabulary": beside.vocabulary.name,
         "vocabulary_sha256": vocabulary_hash(reading.vocabulary),
     }
     return {
-        path.with_suffix(".tokenizer.json"): json.dumps(rules, indent=1).encode("ascii"),
-        words: _vocabulary_file(reading.vocabulary),
+        beside.tokenizer: json.dumps(rules, indent=1).encode("ascii"),
+        beside.vocabulary: _vocabulary_file(reading.vocabulary),
     }
 
 
