@@ -115,7 +115,8 @@ async function askForModel() {
 function showModel({ name, n_vocabulary: nWords, n_texts: nTexts, api }) {
   document.title = `${name} – adasent`;
   const trained = nTexts === null ? "" : `, trained on ${nTexts.toLocaleString("en")} texts`;
-  find("model").textContent = `${name}: knows ${nWords.toLocaleString("en")} words${trained}`;
+  const alone = api ? "" : "; in this file, which sends nothing anywhere";
+  find("model").textContent = `${name}: knows ${nWords.toLocaleString("en")} words${trained}${alone}`;
   if (api) find("links").append(html("a", { href: api }, "API"));
 }
 
