@@ -6,7 +6,7 @@
 
 The model is the starter. Texts are of random words that it knows, each asked once: what is built
 for one text is kept for the next, and would make a second answer quicker. A time is that of an
-answer, from the text to all that the page draws, without the drawing. Python's has the same content.
+answer, from the text to all that the page draws, without the drawing; Python's has the same in it.
 """
 
 from __future__ import annotations

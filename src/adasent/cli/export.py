@@ -62,7 +62,8 @@ def export(
         str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(_FORMATS)}.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here; else here under the name of the model.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write here; else here under the name of the model."),
     ] = None,
     texts: Annotated[
         bool,
