@@ -26,6 +26,12 @@ from page_cases import (
 )
 
 
+def test_the_api_is_a_link_away(visit: Callable[..., Visit]) -> None:
+    page = visit().page
+    page.get_by_role("link", name="API").click()
+    playwright.expect(page.locator("#operations")).to_contain_text("/v1/predict")
+
+
 def test_the_pyramid_redraws_while_typing(visit: Callable[..., Visit]) -> None:
     page = visit()
     page.drawn(NEUTRAL_WORDS)

@@ -26,7 +26,8 @@ function start() {
   return started;
 }
 
-function ask(kind, value, signal) {
+async function ask(kind, value, signal) {
+  signal?.throwIfAborted();
   worker ??= start();
   const id = count++;
   return new Promise((resolve, reject) => {
