@@ -80,7 +80,16 @@ def check_explanation(found: dict[str, Any], model: Predictor) -> None:
     """Every part of an explanation of the page is Python's, and the parts add up."""
     expected = model.explain(found["text"]).to_dict()
     n_classes = len(expected["classes"])
-    for key in ("tokens", "classes", "predicted", "thresholds", "method", "n_words", "truncated"):
+    for key in (
+        "tokens",
+        "classes",
+        "predicted",
+        "thresholds",
+        "method",
+        "n_words",
+        "truncated",
+        "verdict",
+    ):
         assert found[key] == expected[key], key
     assert found["offsets"] == [list(pair) for pair in expected["offsets"]]
     assert found["known"] == [token in model.encoder.vocabulary for token in found["tokens"]]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import adasent
+from adasent.errors import AdaSentError
 from adasent.estimators.predictor import Predictor
 from adasent.export import page_file
 from adasent.export.bundle import bundle
@@ -24,7 +25,7 @@ from network_pairs import WORDS, Pair
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
 )
-from page_file_cases import OpenFile, check_explanation, check_predictions  # noqa: E402
+from page_file_cases import ASK, OpenFile, check_explanation, check_predictions  # noqa: E402
 
 PAGE = Path(page_file.__file__).parent / "page"
 
@@ -161,6 +162,23 @@ def test_a_long_text_is_predicted_and_not_explained(
     opened.page.locator(".card textarea").fill(text)
     hint = "The answer alone: this text has 150 words, and reasons are given for up to 100."
     playwright.expect(opened.page.locator(".card .message")).to_have_text(hint)
+
+
+def test_a_network_that_overflows_says_so(
+    open_file: Callable[..., OpenFile], tmp_path: Path
+) -> None:
+    pair = Pair()
+    for name in ("classifier.hidden.weight", "classifier.out.weight"):
+        pair.tensors[name] = pair.tensors[name] * np.float32(1e37)
+    folder = pair.save(tmp_path / "model")
+    with pytest.raises(AdaSentError, match="the network overflows on these texts"):
+        adasent.load(folder).predict(["a good film"])
+    opened = open_file(export_page(folder, tmp_path / "page.html"))
+    for kind, value in (("predict", ["a good film"]), ("explain", "a good film")):
+        (refused,) = opened.page.evaluate(ASK, [kind, [value]])
+        assert "the network overflows on this text" in refused["message"]
+    note = "Not done: the network overflows on this text: its weights are too large."
+    playwright.expect(opened.page.locator(".card .message")).to_have_text(note)
 
 
 def test_the_page_is_that_of_the_service(
