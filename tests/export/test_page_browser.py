@@ -29,7 +29,7 @@ from page_file_cases import ASK, OpenFile, check_explanation, check_predictions 
 
 PAGE = Path(page_file.__file__).parent / "page"
 
-pytestmark = pytest.mark.filterwarnings("ignore:of .* text::adasent")
+pytestmark = pytest.mark.filterwarnings("ignore:of .* text")
 
 ODD = [
     "", " \t\n", "\x00", "a\x00good", "bad\x1cfilm\x85the\u2028plot\ufeffcast",
