@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import adasent
@@ -17,6 +18,9 @@ from adasent.errors import ConfigError
 from adasent.estimators.counts import MNBClassifier
 from adasent.export import page_file
 from adasent.export.page_file import export_page
+from adasent.saving.word_table import WordTable
+from adasent.text.encoder import TextEncoder
+from adasent.text.vocabulary import Vocabulary
 from network_pairs import WORDS, Pair
 
 
@@ -109,6 +113,15 @@ def test_a_model_that_is_too_large_is_refused_with_what_would_fit(
     with pytest.raises(ConfigError, match=r"at most 0 MB.* with --words 4 or words=4"):
         export_page(folder, path)
     assert path.stat().st_size == fits
+    # A table that cannot fit is not written to see that.
+    wide = np.zeros((30_000, 60), dtype=np.float32)
+    model = adasent.load(folder)
+    model.network.table = WordTable.wide(wide, wide[:0])
+    vocabulary = Vocabulary(f"word{i}" for i in range(len(wide) - 2))
+    model.encoder = TextEncoder(model.encoder.tokenizer, vocabulary, 30)
+    monkeypatch.setattr(page_file, "MOST_BYTES", 2 * fits)
+    with pytest.raises(ConfigError, match=r"takes at least 4\.8 MB: .*--words \d+ or"):
+        export_page(model, path)
     monkeypatch.setattr(page_file, "MOST_BYTES", 1000)
     with pytest.raises(ConfigError, match="train it smaller: hidden_size, gate_groups"):
         export_page(folder, path)

@@ -21,6 +21,7 @@ from adasent.export.bundle import bundle
 from adasent.export.files import write_whole
 from adasent.export.page_model import known_of, model_of, weights_of, with_words
 from adasent.export.source import Source, source_of
+from adasent.saving.word_table import WordTable
 from adasent.text.tokenize import TOKENIZERS
 from adasent.text.vocabulary import SPECIALS
 
@@ -72,16 +73,25 @@ def export_page(
         source = with_words(source, words)
     if name is None:
         name = "model" if isinstance(model, Predictor) else find_model(model).resolve().name
-    html = _page(source, name).encode()
-    if len(html) > MOST_BYTES:
-        raise _too_large(source, name, len(html))
+    html = b""
+    if (n_bytes := _least_bytes(source.table)) <= MOST_BYTES:
+        html = _page(source, name).encode()
+        n_bytes = len(html)
+    if n_bytes > MOST_BYTES:
+        raise _too_large(source, name, n_bytes)
     write_whole(Path(path), html)
     return Path(path)
+
+
+def _least_bytes(table: WordTable) -> int:
+    """What a table takes in the file; known without making one of gigabytes."""
+    return 4 * (2 * table.trained.size + table.fixed.size) // 3
 
 
 def _too_large(source: Source, name: str, n_bytes: int) -> ConfigError:
     # Words have different lengths, so how many fit is found by trying.
     least, most = 0, len(source.reading.vocabulary) - len(SPECIALS)
+    most = min(most, MOST_BYTES // source.table.trained.shape[1])  # a byte for each dimension
     while most - least > max(1, most // 100):
         middle = (least + most) // 2
         fits = len(_page(with_words(source, middle), name).encode()) <= MOST_BYTES
@@ -92,8 +102,8 @@ def _too_large(source: Source, name: str, n_bytes: int) -> ConfigError:
         else "train it smaller: hidden_size, gate_groups"
     )
     return ConfigError(
-        f"a page in one file holds at most {MOST_BYTES / 1e6:.0f} MB, and this model would take "
-        f"{n_bytes / 1e6:.1f} MB: {advice}"
+        f"a page in one file holds at most {MOST_BYTES / 1e6:.0f} MB, and this model takes at "
+        f"least {n_bytes / 1e6:.1f} MB: {advice}"
     )
 
 

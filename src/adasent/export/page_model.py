@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def _most_explained(source: Source) -> int:
     return min(explained_words(MOST_EXPLAINED, height), shapley.LONGEST)
 
 
+@cache
 def _drawn(longest: int) -> dict[str, Any]:
     """The parts of texts that Python draws, a bit for each word of each part.
 
@@ -133,6 +135,7 @@ def _drawn(longest: int) -> dict[str, Any]:
     }
 
 
+@cache
 def _unicode() -> dict[str, list[int]]:
     """First and last code points of what is a letter or digit to Python, and what a mark."""
     return {
