@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ ASK = """async ([kind, values]) => {
     const { error, value: said } = await answer;
     found.push(error ?? said);
   }
-  return found;
+  return JSON.stringify(found);
 }"""
 
 
@@ -56,13 +57,17 @@ class OpenFile:
         own = ("file://", "blob:", "data:")
         assert [url for url in self.requests if not url.startswith(own)] == []
 
+    def ask(self, kind: str, values: list[Any]) -> list[Any]:
+        """What the worker says to each of some pieces of work."""
+        found: list[Any] = json.loads(self.page.evaluate(ASK, [kind, values]))
+        return found
+
     def predict(self, texts: list[str]) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.page.evaluate(ASK, ["predict", [texts]])[0]
+        found: list[dict[str, Any]] = self.ask("predict", [texts])[0]
         return found
 
     def explain(self, texts: list[str]) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.page.evaluate(ASK, ["explain", texts])
-        return found
+        return self.ask("explain", texts)
 
 
 def check_predictions(opened: OpenFile, model: Predictor, texts: list[str]) -> None:

@@ -19,6 +19,7 @@ from adasent.estimators.predictor import Predictor
 from adasent.export import page_file
 from adasent.export.bundle import bundle
 from adasent.export.page_file import export_page
+from adasent.saving.word_table import WordTable
 from adasent.text.offsets import token_offsets
 from adasent.text.tokenize import TOKENIZERS
 from network_pairs import WORDS, Pair
@@ -26,7 +27,7 @@ from network_pairs import WORDS, Pair
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
 )
-from page_file_cases import ASK, OpenFile, check_explanation, check_predictions  # noqa: E402
+from page_file_cases import OpenFile, check_explanation, check_predictions  # noqa: E402
 
 PAGE = Path(page_file.__file__).parent / "page"
 
@@ -126,8 +127,8 @@ def test_the_page_finds_the_tokens_of_python(
     pieces = [*"aNnTtsSdKé'’`(!,.ſİΣ\u0301\u0345\u200c\u200d\U0001f1e6👍🏽ー漢\x1c\x85 _1Ⅷ½"]
     pieces += ["n't", "'re", "'LL"]
     texts = ["".join(rng.choices(pieces, k=12)) for _ in range(800)]
-    # Any character, with something that it may cling to; what has no name in Python's Unicode may be
-    # a capital letter in the browser's.
+    # Any character, with something that it may cling to; what is none to Python's Unicode may be a
+    # capital letter to the browser's.
     points = [one for one in range(0x110000) if unicodedata.category(chr(one)) not in ("Cn", "Cs")]
     texts += [f"a{''.join(f'{chr(one)}b' for one in rng.sample(points, 9))}'s" for _ in range(800)]
     opened, _ = open_model()
@@ -139,14 +140,39 @@ def test_the_page_finds_the_tokens_of_python(
               const model = JSON.parse(document.getElementById("held-model").textContent);
               const tokenizer = module_tokens.tokenizer(name, model.unicode);
               const found = texts.map((text) => tokenizer.read(text));
-              return found.map(({{ tokens, spans }}) => [tokens, spans]);
+              return JSON.stringify(found.map(({{ tokens, spans }}) => [tokens, spans]));
             }}""",
             [name, [*ODD, *texts]],
         )
-        for text, (tokens, spans) in zip([*ODD, *texts], found, strict=True):
+        for text, (tokens, spans) in zip([*ODD, *texts], json.loads(found), strict=True):
             assert tokens == tokenize(text), ascii(text)
             offsets = token_offsets(text, tokens, tokenize)
             assert [tuple(span) for span in spans] == [*offsets], ascii(text)
+
+
+def test_word_vectors_are_read_as_they_are_saved(
+    open_file: Callable[..., OpenFile], tmp_path: Path
+) -> None:
+    pair = Pair()
+    # From the smallest halves up to the largest that is finite.
+    bits = np.append([0, 1, 2, 511, 1023], np.linspace(0x400, 0x7BFF, 15)).astype(np.uint16)
+    halves = np.concatenate([bits, bits | 0x8000]).view(np.float16).astype(np.float32)
+    fixed = pair.table.fixed * np.float32(3)
+    pair.table = WordTable.wide(halves.reshape(8, 5), fixed)
+    folder = pair.save(tmp_path / "model")
+    opened = open_file(export_page(folder, tmp_path / "page.html"))
+    rows = opened.page.evaluate(
+        f"""() => {{
+          {bundle("weights.js", [PAGE], module=False)}
+          const held = document.getElementById("held-weights").textContent;
+          const table = new module_weights.WordTable(module_weights.readTensors(held));
+          return [...Array(12).keys()].map((id) => Array.from(table.row(id)));
+        }}"""
+    )
+    table = adasent.load(folder).network.table
+    assert isinstance(table, WordTable)
+    assert table.trained.dtype == np.float16
+    np.testing.assert_array_equal(np.array(rows, dtype=np.float32), table.rows(np.arange(12)))
 
 
 def test_a_long_text_is_predicted_and_not_explained(
@@ -177,7 +203,7 @@ def test_a_network_that_overflows_says_so(
         adasent.load(folder).predict(["a good film"])
     opened = open_file(export_page(folder, tmp_path / "page.html"))
     for kind, value in (("predict", ["a good film"]), ("explain", "a good film")):
-        (refused,) = opened.page.evaluate(ASK, [kind, [value]])
+        (refused,) = opened.ask(kind, [value])
         assert "the network overflows on this text" in refused["message"]
     note = "Not done: the network overflows on this text: its weights are too large."
     playwright.expect(opened.page.locator(".card .message")).to_have_text(note)
