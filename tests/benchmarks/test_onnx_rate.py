@@ -35,11 +35,11 @@ def test_ratios_are_those_of_the_rounds() -> None:
     results = list(onnx_rate.on_mr(TINY))
     rates, ratios = values(results, "sentences/s"), values(results, "ratio")
     assert {name for name, _ in rates} == {
-        f"{name}, N = {n}" for name in ("numpy", "numba", "onnx", "onnx, gates") for n in (1, 6)
+        f"{name}, N = {n}" for name in onnx_rate.RIVALS for n in (1, 6)
     }
-    for rival in ("numpy", "numba"):
-        expected = rates["onnx, N = 6", ""] / rates[f"{rival}, N = 6", ""]
-        np.testing.assert_allclose(ratios["onnx, N = 6", rival], expected)
+    for name, rival in (("onnx", "numpy"), ("onnx", "numba"), ("onnx, gates", "traces")):
+        expected = rates[f"{name}, N = 6", ""] / rates[f"{rival}, N = 6", ""]
+        np.testing.assert_allclose(ratios[f"{name}, N = 6", rival], expected)
 
 
 def test_levels_one_after_the_other_are_those_of_the_loop(split: Split) -> None:

@@ -7,9 +7,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from typer.testing import Result
+
+import adasent
+from examples.onnx_predict import Reader, classify
 
 Run = Callable[..., Result]
 
@@ -29,6 +34,21 @@ def test_onnx_with_what_makes_ids_of_texts(run: Run, model: Path, tmp_path: Path
         "votes",
         "gates",
     ]
+
+
+def test_a_trained_model_answers_as_before(
+    run: Run, model: Path, tmp_path: Path, reviews: tuple[list[str], list[str]]
+) -> None:
+    """Its vectors are rounded and its temperature is in the weights: nothing else is to be done."""
+    out = tmp_path / "small.onnx"
+    assert run("export", model, "--format", "onnx", "--out", out, "--texts").exit_code == 0
+    session = onnxruntime.InferenceSession(out, providers=["CPUExecutionProvider"])
+    texts = [*reviews[0][:20], "a word nobody knows"]
+    read = Reader(out.with_suffix(".tokenizer.json"))
+    found = classify(session, [read(text) for text in texts])
+    expected = adasent.load(model).predict_proba(texts)
+    assert expected.max() > 0.9
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
 def test_it_is_named_after_the_model(
