@@ -110,6 +110,7 @@ def table(rows: list[Row]) -> str:
 
 def run(sizes: Sizes) -> list[Row]:
     """All measurements, in Chromium."""
+    import adasent.runtime.compiled  # noqa: F401  # a long text would start numba in the middle
     from playwright.sync_api import sync_playwright
 
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
