@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 
 from examples.onnx_predict import pad
 from onnx_cases import TEXTS, TOLERANCE, Exported, compare
+
+PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 
 #: Every option that changes the graph: those that most say together, then the others.
 CHOICES = {
@@ -146,6 +150,24 @@ def test_without_gates_the_rest_is_the_same(exported: Exported) -> None:
     assert found.pop("gates").shape == (len(ids), longest - 1, 0, 3, 2)
     for name, values in found.items():
         np.testing.assert_allclose(values, expected[name], rtol=0, atol=1e-6)
+
+
+def operators(graph: onnx.GraphProto) -> set[str]:
+    """Kinds of the nodes, of subgraphs too."""
+    found = {node.op_type for node in graph.node}
+    inner = [one.g for node in graph.node for one in node.attribute if one.HasField("g")]
+    return found.union(*map(operators, inner))
+
+
+def test_the_page_lists_the_operators(make_exported: Callable[..., Exported]) -> None:
+    graphs = [
+        make_exported(),
+        make_exported(pooling="mean", activation="relu", max_height=3, multilabel=True),
+        make_exported(pooling="max", local_gate="mlp"),
+    ]
+    found = set().union(*(operators(onnx.load(one.path).graph) for one in graphs))
+    (line,) = re.findall(r"^The operators: (.*?)\.$", PAGE.read_text("utf-8"), re.M | re.S)
+    assert re.split(r",\s+", line) == sorted(found)
 
 
 def test_the_file_says_which_runtimes_read_it(exported: Exported) -> None:
