@@ -12,6 +12,7 @@ answer, from the text to all that the page draws, without the drawing; Python's 
 from __future__ import annotations
 
 import argparse
+import importlib
 import random
 import shutil
 import sys
@@ -110,9 +111,9 @@ def table(rows: list[Row]) -> str:
 
 def run(sizes: Sizes) -> list[Row]:
     """All measurements, in Chromium."""
-    import adasent.runtime.compiled  # noqa: F401  # a long text would start numba in the middle
     from playwright.sync_api import sync_playwright
 
+    importlib.import_module("adasent.runtime.compiled")  # a text in the middle would start numba
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     warnings.simplefilter("ignore")
     model = adasent.load("starter")
