@@ -84,7 +84,8 @@ export class Reader {
     const units = readUnits(network, pyramid, mixed, base);
     const rows = (values) => Array.from({ length: values.length / nClasses }, (_, i) =>
       Array.from(values.subarray(i * nClasses, (i + 1) * nClasses)));
-    const [probabilities, beliefs, votes] = [Array.from(mixed.probabilities), Array.from(mixed.beliefs), rows(mixed.votes)];
+    const [probabilities, beliefs] = [mixed.probabilities, mixed.beliefs].map((values) => Array.from(values));
+    const votes = rows(mixed.votes);
     const offsets = nWords ? spans : [[0, 0]];
     const wordScores = rows(words);
     const explanation = {
@@ -127,7 +128,8 @@ async function guarded(work) {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Overflow ? new Refusal("the network overflows on this text: its weights are too large", 500) : error;
+    if (!(error instanceof Overflow)) throw error;
+    throw new Refusal("the network overflows on this text: its weights are too large", 500);
   }
 }
 
