@@ -102,6 +102,12 @@ def at_hand(name: str) -> bool:
     )
 
 
+def within_reach(name: str) -> bool:
+    """Whether an entry is at hand, or has addresses that it can be fetched from."""
+    files = describe(name).files
+    return at_hand(name) or is_mirror_address() or all(f.urls or f.package for f in files)
+
+
 def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
     cached = cache_dir() / file.path
     problems: list[str] = []
