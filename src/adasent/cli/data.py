@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adasent.cli import audit
-from adasent.cli.console import console, say, table
+from adasent.cli.console import console, printable, say, table
 from adasent.cli.root import Commands
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def stats(
         "and notes:"
     )
     for remark in remarks:
-        out.print(Padding.indent(remark, 2))
+        out.print(Padding.indent(printable(remark), 2))
 
 
 def _ours(corpus: Corpus) -> tuple[str, ...]:

@@ -310,9 +310,9 @@ def check_labels(y: Any) -> np.ndarray:
             f"Unknown label type: continuous. Labels must be strings, whole numbers or booleans, "
             f"got {broken!r}; turn numbers into classes, such as strings"
         )
-    if kinds == {int} and labels.dtype == object:
-        large = max(values, key=abs)
-        if not -(2**63) <= large < 2**63:
+    if kinds in ({int}, {float}):
+        large = next((value for value in values if not -(2**63) <= value < 2**63), None)
+        if large is not None:
             raise DataError(
                 f"whole numbers as labels must fit into 64 bits, got {large}; turn them into "
                 "strings"

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from adasent.explain.explainer import Model, explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles, Ints
+from adasent.saving.whole import whole_file
+from adasent.text.halves import writable
 from adasent.text.passage import Passage, read_passages
 
 Bands = tuple[tuple[str, int], ...]
@@ -105,13 +108,16 @@ class Profile:
         """Write ``profile.html`` and a CSV for each table; the paths of the files."""
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "profile.html"]
-        written[0].write_text(self.to_html(), encoding="utf-8")
+        with whole_file(written[0]) as stream:
+            stream.write(self.to_html().encode())
         order = vars(self.order)
         tables = self.tables | {"order": (tuple(order), [tuple(order.values())])}
         for name, (columns, rows) in tables.items():
             path = folder / f"{name}.csv"
-            with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-                csv.writer(file).writerows([columns, *rows])
+            table = StringIO(newline="")
+            csv.writer(table).writerows([columns, *rows])
+            with whole_file(path) as stream:
+                stream.write(writable(table.getvalue()).encode())
             written.append(path)
         return written
 

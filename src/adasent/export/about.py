@@ -33,6 +33,7 @@ def about_model(
     n_vocabulary, max_words
         Words that it knows, and words of a text that it reads.
     """
+    n_texts = training.get("n_texts")  # as somebody may have written it
     return {
         "name": name,
         "version": __version__,
@@ -41,7 +42,7 @@ def about_model(
         "hidden_size": hidden_size,
         "n_vocabulary": n_vocabulary,
         "max_words": max_words,
-        "n_texts": training.get("n_texts"),
+        "n_texts": n_texts if type(n_texts) is int else None,
         "colours": [CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(classes))],
         "examples": _examples(training, classes),
     }

@@ -16,7 +16,7 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from adasent.errors import ConfigError
+from adasent.errors import AdaSentError, ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.export.about import about_model
 from adasent.serve import schemas
@@ -36,6 +36,7 @@ _REASONS = {
     413: "Too many texts, or one too long.",
     415: "Not announced as JSON.",
     422: "A text that is blank, or something else that was not asked for.",
+    500: "The model cannot answer, such as one whose weights are far too large.",
     503: "Too many requests wait, or the service stops; see Retry-After.",
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -177,7 +178,7 @@ def create_app(
     app.state.service = service
     _add_api(app, service)
     _add_pages(app)
-    for kind in (Refused, HTTPException, Exception):
+    for kind in (Refused, HTTPException, AdaSentError, Exception):
         app.add_exception_handler(kind, _problem)
     if names is not None:
         app.add_middleware(KnownHosts, names=names)
@@ -252,4 +253,6 @@ async def _problem(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
         reason = f"{request.method} {request.url.path}: {error.detail}"
+    elif isinstance(error, AdaSentError):
+        reason = str(error)
     return JSONResponse({"error": reason}, status, headers)
