@@ -18,9 +18,9 @@ from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.estimators.starter import find_model
 from adasent.export.bundle import bundle
-from adasent.export.files import write_whole
 from adasent.export.page_model import known_of, model_of, weights_of, with_words
 from adasent.export.source import Source, source_of
+from adasent.saving.whole import write_whole
 from adasent.saving.word_table import WordTable
 from adasent.text.tokenize import TOKENIZERS
 from adasent.text.vocabulary import SPECIALS
