@@ -131,7 +131,7 @@ def test_odd_texts(labelled: Labelled, rule: Rule) -> None:
     taught = teach(*labelled, rule, unlabelled=odd, **settings)
     counts = taught.report.extra
     assert (counts["empty"], counts["long"], counts["kept"]) == (3, 1, 5)
-    assert rule.asked[-5:] == ["good", "a b", "🎉", "?", "Ünï çødé"]
+    assert rule.asked[-5:] == ["good", "a b", "🎉", "\ufffd", "Ünï çødé"]
 
 
 def test_one_class_of_texts_is_enough_for_no_harm(rule: Rule) -> None:
