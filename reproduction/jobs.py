@@ -102,7 +102,7 @@ class Jobs:
         self._parts = cache(self._split)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For a worker: texts go along, vectors and trees it reads itself, once for all its jobs."""
+        """For a worker: texts go along; vectors and trees it reads itself, once for all jobs."""
         kept = vars(self).copy()
         kept.pop("lessons", None)
         return {name: value for name, value in kept.items() if not hasattr(value, "cache_info")}

@@ -17,9 +17,7 @@ from adasent.evaluation.executors import Again, Found, Outcome, Shared, Task, at
 
 
 @contextmanager
-def ray_executor(
-    address: str | None = None, n_workers: int | None = None
-) -> Iterator[RayExecutor]:
+def ray_executor(address: str | None = None, n_workers: int | None = None) -> Iterator[RayExecutor]:
     """An executor on a cluster, for the block; see :func:`adasent.distributed.cluster.connected`.
 
     Parameters

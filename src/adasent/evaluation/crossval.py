@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adasent.data import Corpus, Fold, grouped_folds, official_split, stratified_folds
 from adasent.data.derived import open_vectors
@@ -101,21 +101,8 @@ def cross_validate(
     The record of each fold in order, and whether it was run now rather than read. Several calls
     in different processes that share a file share the work.
     """
-    from adasent.estimators.registry import make
-
     corpus.need_one_label("cross-validation")
-    estimator = make(system, **settings)
-    files = dict(vectors or {})
-    spec = spec_of(system, estimator, files)
-    # Tokenised here for the groups; also warns of odd texts once for all folds.
-    tokenizer = get_tokenizer(estimator.tokenizer)
-    whole = [run_tokenizer(tokenizer, text) for text in corpus.texts]
-    found = cut_of(whole, estimator.max_words, getattr(estimator, "max_height", None))
-    tokens = cut(whole, found.max_words)
-    if found.longest <= SHORT:
-        spec["max_words"] = found.max_words  # what is used: no fold cuts texts as short as these
-    fits_parser = spec.get("parser") == _OTHER_TEXTS
-    maker = Maker(system, dict(settings), files, corpus, fits_parser, estimator.tokenizer)
+    spec, maker, tokens = prepare(corpus, settings, system=system, vectors=vectors)
     if rule == "official":
         n_folds = 1
     jobs = [
@@ -139,6 +126,39 @@ def cross_validate(
     store = None if out is None else RecordStore(out)
     for _, record, is_new in run_jobs(jobs, store, stack=stack, executor=executor):
         yield record, is_new
+
+
+class Prepared(NamedTuple):
+    """What all folds of a cross-validation have in common."""
+
+    spec: dict[str, Any]
+    maker: Maker
+    tokens: list[list[str]]  # of each text, as far as it is read
+
+
+def prepare(
+    corpus: Corpus,
+    settings: Mapping[str, Any],
+    *,
+    system: str = "adasent",
+    vectors: Mapping[str, Path] | None = None,
+) -> Prepared:
+    """Check the settings and cut the texts into words; see :func:`cross_validate`."""
+    from adasent.estimators.registry import make
+
+    estimator = make(system, **settings)
+    files = dict(vectors or {})
+    spec = spec_of(system, estimator, files)
+    # Tokenised here for the groups; also warns of odd texts once for all folds.
+    tokenizer = get_tokenizer(estimator.tokenizer)
+    whole = [run_tokenizer(tokenizer, text) for text in corpus.texts]
+    found = cut_of(whole, estimator.max_words, getattr(estimator, "max_height", None))
+    tokens = cut(whole, found.max_words)
+    if found.longest <= SHORT:
+        spec["max_words"] = found.max_words  # what is used: no fold cuts texts as short as these
+    fits_parser = spec.get("parser") == _OTHER_TEXTS
+    maker = Maker(system, dict(settings), files, corpus, fits_parser, estimator.tokenizer)
+    return Prepared(spec, maker, tokens)
 
 
 @dataclass

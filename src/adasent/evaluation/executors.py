@@ -13,6 +13,7 @@ import multiprocessing
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
@@ -83,9 +84,7 @@ class Outcome(Generic[Found]):
         return self.found  # type: ignore[return-value]
 
 
-def attempt(
-    work: Callable[[Shared, Task], Found], shared: Shared, task: Task
-) -> Outcome[Found]:
+def attempt(work: Callable[[Shared, Task], Found], shared: Shared, task: Task) -> Outcome[Found]:
     """Do a task on a worker; nothing that goes wrong in it ends the worker."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AdaSentWarning)
@@ -189,10 +188,8 @@ class _Worker:
 
     def give(self, task: Any) -> None:
         """Begin a task; that a process has died meanwhile is noticed when it is asked."""
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send(task)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
 
     def result(self) -> Outcome[Any] | None:
         """What came of the task; None if the process has died."""
