@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adasent.errors import AdaSentWarning, ConfigError
+from experiment_cases import EarlyRule
 
 
 def add(shared: int, task: int) -> tuple[int, int]:
@@ -58,3 +59,22 @@ def wait_for_it(folder: str, task: int) -> int:
     while not (Path(folder) / "end").exists() and time.monotonic() < until:
         time.sleep(0.02)
     return task
+
+
+class Waiting(EarlyRule):
+    """Trains until it is told to end, and says that it has begun."""
+
+    def __init__(self, folder: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.folder = folder
+
+    def fit(self, X: list[str], y: list[Any], validation: Any = None) -> Any:
+        wait_for_it(self.folder, os.getpid())
+        return super().fit(X, y, validation)
+
+
+def trial_that_dies_once(folder: str, searches: Any, task: Any) -> Any:
+    from adasent.evaluation.trials import run_trial
+
+    die_once(folder, task.number)
+    return run_trial(searches, task)

@@ -137,7 +137,8 @@ def sweep(
                 for one in made.run(trials, minutes, executor):
                     seen.take(one)
         except KeyboardInterrupt:
-            stop(f"stopped; {seen.n_made} trials are in {out}; the same command goes on from there")
+            kept = "1 trial is" if seen.n_made == 1 else f"{seen.n_made} trials are"
+            stop(f"stopped; {kept} in {out}; the same command goes on from there")
         found = made.found()
         picture = _draw(made)
     _report(made, found)

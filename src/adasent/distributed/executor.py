@@ -13,6 +13,7 @@ from typing import Any
 
 from adasent.checks import check_integer
 from adasent.distributed.cluster import connected
+from adasent.errors import AdaSentError
 from adasent.evaluation.executors import Again, Found, Outcome, Shared, Task, attempt
 
 
@@ -64,6 +65,11 @@ class RayExecutor:
                 task, n_before = busy.pop(ready)
                 try:
                     outcome = ray.get(ready)
+                except ray.exceptions.RayTaskError as error:
+                    raise AdaSentError(
+                        f"a worker of the cluster could not begin: {_last_line(error)}; every node "
+                        "needs the same adasent, and the same modules of yours"
+                    ) from error
                 except ray.exceptions.RayError:  # its process or its machine is gone
                     todo.lose(task, n_before)
                     continue
@@ -76,6 +82,11 @@ class RayExecutor:
         """See :class:`~adasent.evaluation.executors.Executor`."""
         found: Found = self._ray.get(self._ray.remote(**self._needs)(_answer).remote(question))
         return found
+
+
+def _last_line(error: Exception) -> str:
+    """What Ray's report of an error ends with: the error itself."""
+    return str(error).strip().splitlines()[-1].strip()
 
 
 #: What this worker has been given last, by its reference: it serves all runs of one search.

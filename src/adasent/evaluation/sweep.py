@@ -50,8 +50,8 @@ from adasent.training.config import METRICS
 
 #: Trials of a search where neither their number nor a time is given.
 N_TRIALS = 30
-#: Name of the search whose settings are the result.
-WHOLE = "all texts"
+#: Names of the search whose settings are the result: beside a test part, and after the folds.
+ASIDE, WHOLE = "training texts", "all texts"
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class Sweep:
         return make_folds(corpus, self.rule, config.n_folds, config.seed, tokens)
 
     def _search(self, fold: Fold) -> Search:
-        name = f"fold {fold.index + 1}" if self.config.n_folds else WHOLE
+        name = f"fold {fold.index + 1}" if self.config.n_folds else ASIDE
         return self._split(name, fold.train)
 
     def _split(self, name: str, positions: Indices) -> Search:

@@ -1,4 +1,4 @@
-"""Draws a search: what each trial reached, how much each setting mattered, and where it was good."""
+"""Draws a search: what each trial reached, and how much each setting mattered, and where."""
 
 from __future__ import annotations
 
@@ -108,6 +108,8 @@ def _setting(axes: Any, study: Study, name: str) -> None:
         axes.set_xlim(-0.5, len(one.values) - 0.5)
     elif one.log:
         axes.set_xscale("log")
+    elif one.is_whole:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if study.metric in LOWER_IS_BETTER:
         axes.set_yscale("log")
     axes.set_xlabel(name)

@@ -127,7 +127,7 @@ def run_trial(searches: Searches, task: TrialTask) -> Trial:
         settings=dict(task.settings),
         state=state,
         value=value,
-        epochs=[float(f"{one:.6g}") for one in watch.values],
+        epochs=watch.values,
         seconds=round(time.perf_counter() - started, 3),
         error=said,
     )
@@ -169,8 +169,13 @@ class _Watch(Callback):
         self.values: list[float] = []
         self._column = f"valid_{metric}"
         self._pruner = Pruner(metric, others)
+        self._n_epochs = 0
+
+    def on_train_begin(self, n_epochs: int, n_examples: int, first_epoch: int) -> None:
+        self._n_epochs = n_epochs
 
     def on_epoch_end(self, epoch: int, row: Mapping[str, Any], is_best: bool) -> None:
-        self.values.append(float(row[self._column]))
-        if self._pruner.stops(epoch, self.values[-1]):
+        self.values.append(float(f"{row[self._column]:.6g}"))  # enough for a record
+        is_last = epoch + 1 == self._n_epochs  # then nothing is won by stopping
+        if not is_last and self._pruner.stops(epoch, self.values[-1]):
             raise _Stopped
