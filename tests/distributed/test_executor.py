@@ -14,6 +14,7 @@ import pytest
 
 import executor_cases as cases
 import experiment_cases
+from adasent.cli.app import app
 from adasent.errors import AdaSentError, ConfigError
 from adasent.evaluation.crossval import cross_validate
 from adasent.evaluation.records import FoldRecord, read_records
@@ -109,9 +110,7 @@ def test_a_module_that_workers_lack_is_named(executor: RayExecutor) -> None:
 
     ray.cloudpickle.unregister_pickle_by_value(cases)
     try:
-        with pytest.raises(
-            AdaSentError, match=r"could not begin.*No module named 'executor_cases'"
-        ):
+        with pytest.raises(AdaSentError, match=r"could not begin.*'executor_cases'"):
             list(executor.run(cases.add, 1, [2]))
     finally:
         ray.cloudpickle.register_pickle_by_value(cases)
@@ -154,3 +153,18 @@ def test_one_worker_of_a_cluster_finds_what_one_process_finds(
     tried = [[one.settings for one in s.trials()["training texts"]] for s in (here, there)]
     assert tried[0] == tried[1]
     assert here.found()[0].trial.number == there.found()[0].trial.number
+
+
+def test_the_command_joins_the_cluster(
+    ray_cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = tmp_path / "reviews.csv", tmp_path / "folds.jsonl"
+    corpus = toy_corpus("MR")
+    rows = (f"{text},{label}\n" for text, label in zip(corpus.texts, corpus.labels, strict=True))
+    data.write_text("text,label\n" + "".join(rows))
+    words = ["crossval", str(data), "--system", "mnb", "--folds", "3", "--out", str(out)]
+    with pytest.raises(SystemExit) as ended:
+        app([*words, "--engine", "ray", "--address", ray_cluster.address])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.count("accuracy ") >= 3
+    assert sorted(record.fold for record in read_records(out)) == [0, 1, 2]

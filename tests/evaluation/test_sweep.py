@@ -26,10 +26,11 @@ from adasent.errors import (
 )
 from adasent.estimators.counts import MNBClassifier
 from adasent.evaluation import trials as trials_module
-from adasent.evaluation.crossval import cross_validate
+from adasent.evaluation.crossval import cross_validate, prepare
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.search_space import Choice, Range
-from adasent.evaluation.sweep import Sweep, SweepConfig
+from adasent.evaluation.sweep import Sweep
+from adasent.evaluation.sweep_parts import SweepConfig
 from adasent.evaluation.trials import Trial, read_trials
 from adasent.saving.folder import hold
 
@@ -269,12 +270,19 @@ def test_a_sweep_of_failures_alone_says_so(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_setting_that_is_refused_ends_the_sweep(tmp_path: Path) -> None:
+    small = {"vectors": None, "vector_size": 8, "epochs": 1}
+    sweep = Sweep(CORPUS, tmp_path, small, {"n_maps": Choice((0, 5))}, system="cnn")
     with pytest.raises(ConfigError, match="n_maps must be"):
-        space = {"n_maps": Choice((0, 5))}
-        list(Sweep(CORPUS, tmp_path, SMALL_CNN, space, system="cnn").run(3))
+        list(sweep.run(3))
 
 
-SMALL_CNN = {"vectors": None, "vector_size": 8, "epochs": 1}
+def test_the_record_says_what_a_cross_validation_with_these_settings_says(tmp_path: Path) -> None:
+    small = {"vectors": None, "epochs": 1}
+    sweep = Sweep(CORPUS, tmp_path, small, {"vector_size": Choice((8, 160))}, system="cbow")
+    # With 160 dimensions other settings are left open to others: those of many dimensions.
+    for found in ({"vector_size": 160}, {"vector_size": 8}, {"dropout": 0.1}):
+        expected = prepare(CORPUS, sweep.settings | found, system="cbow").spec
+        assert sweep._spec(found) == expected
 
 
 def test_time_is_shared_out_and_every_search_makes_one_trial(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def sweep(
         check_space(system, space, settings, "--search")
     wanted = options.take_vectors(vectors, settings)
 
-    from adasent.evaluation.sweep import Sweep, SweepConfig
+    from adasent.evaluation.sweep import Sweep
+    from adasent.evaluation.sweep_parts import SweepConfig
 
     config = SweepConfig(
         metric=metric or by_setting or "accuracy",

@@ -20,14 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from adasent.checks import check_choice, check_integer, check_range
-from adasent.data.corpus import Corpus, Indices, take
-from adasent.data.splits import Fold, held_out, official_split
+from adasent.checks import check_integer, check_range
+from adasent.data.corpus import Corpus
 from adasent.errors import AdaSentError, ConfigError
 from adasent.estimators.settings import settings_of
-from adasent.evaluation.crossval import Prepared, make_folds, prepare
+from adasent.evaluation.crossval import Prepared, prepare
 from adasent.evaluation.executors import Executor, ThisProcess
 from adasent.evaluation.jobs import Job
 from adasent.evaluation.metrics import record_report
@@ -36,8 +33,8 @@ from adasent.evaluation.runner import run_jobs
 from adasent.evaluation.search_space import Space, check_space, default_space, started_at
 from adasent.evaluation.store import RecordStore
 from adasent.evaluation.study import Study, optuna
+from adasent.evaluation.sweep_parts import SweepConfig, outer_parts, rule_of, search_parts
 from adasent.evaluation.trials import (
-    Search,
     Searches,
     Trial,
     TrialTask,
@@ -46,50 +43,11 @@ from adasent.evaluation.trials import (
     run_trial,
 )
 from adasent.saving.folder import hold
-from adasent.training.config import METRICS
 
 #: Trials of a search where neither their number nor a time is given.
 N_TRIALS = 30
-#: Names of the search whose settings are the result: beside a test part, and after the folds.
-ASIDE, WHOLE = "training texts", "all texts"
-
-
-@dataclass(frozen=True)
-class SweepConfig:
-    """How a sweep is made.
-
-    Attributes
-    ----------
-    metric
-        What is best: ``accuracy``, ``macro_f1``, ``balanced_accuracy`` or ``loss``, of the dev
-        part. It chooses the epoch, too.
-    n_folds
-        0 tests on one part; else each of so many folds is searched and tested by itself.
-    grouped
-        Whether texts of equal words stay in one fold.
-    dev_fraction
-        Share of the texts of a search that trials are compared on.
-    test_fraction
-        Share that is held out, without folds and without an official split.
-    seed
-        Of the parts, the drawing of settings and every training.
-    """
-
-    metric: str = "accuracy"
-    n_folds: int = 0
-    grouped: bool = False
-    dev_fraction: float = 0.2
-    test_fraction: float = 0.2
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_choice("metric", self.metric, METRICS)
-        check_integer("folds", self.n_folds, 0)
-        if self.n_folds == 1:
-            raise ConfigError("folds: expected 2 or more, or 0 for one test part; got 1")
-        check_range("dev_fraction", self.dev_fraction, 0.01, 0.9)
-        check_range("test_fraction", self.test_fraction, 0.01, 0.9)
-        check_integer("seed", self.seed, 0)
+#: Settings on which it depends what others are where they are left open, or how much is read.
+_OTHERS_FOLLOW = ("vector_size", "max_words", "max_height")
 
 
 @dataclass(frozen=True)
@@ -142,11 +100,9 @@ class Sweep:
         if "metric" in settings_of(system):
             self.settings = {"metric": self.config.metric} | self.settings
         self._prepared = self._prepare({})
-        self.folds = self._make_folds()
-        self.searches = [self._search(fold) for fold in self.folds]
-        if self.config.n_folds:
-            everything = np.arange(len(corpus), dtype=np.int64)
-            self.searches.append(self._split(WHOLE, everything))
+        self.rule = rule_of(corpus, self.config)
+        self.folds = outer_parts(corpus, self.config, self._prepared.tokens)
+        self.searches = search_parts(corpus, self.config, self.folds)
         self._check_folder()
 
     # -- files -----------------------------------------------------------------------------------
@@ -200,43 +156,15 @@ class Sweep:
                 "command to go on with it, or give another folder"
             )
 
-    # -- parts -----------------------------------------------------------------------------------
-
     def _prepare(self, found: Mapping[str, Any]) -> Prepared:
         settings = self.settings | dict(found)
         return prepare(self.corpus, settings, system=self.system, vectors=self.vectors)
 
-    @property
-    def rule(self) -> str:
-        """How the test parts came about, as their records say it."""
-        if self.config.n_folds:
-            return "grouped" if self.config.grouped else "random"
-        return "held-out" if self.corpus.test is None else "official"
-
-    def _make_folds(self) -> list[Fold]:
-        corpus, config = self.corpus, self.config
-        if not config.n_folds:
-            if corpus.test is not None:
-                return [official_split(corpus)]
-            found = held_out(corpus.labels, config.test_fraction, config.seed, corpus.texts)
-            return [Fold(0, *found)]
-        if corpus.test is not None:
-            raise ConfigError(
-                f"{corpus.name} has an official test part, which no search may see; leave out the "
-                "folds, and it is tested on that"
-            )
-        tokens = self._prepared.tokens
-        return make_folds(corpus, self.rule, config.n_folds, config.seed, tokens)
-
-    def _search(self, fold: Fold) -> Search:
-        name = f"fold {fold.index + 1}" if self.config.n_folds else ASIDE
-        return self._split(name, fold.train)
-
-    def _split(self, name: str, positions: Indices) -> Search:
-        labels, texts = take(self.corpus.labels, positions), take(self.corpus.texts, positions)
-        config = self.config
-        kept, aside = held_out(labels, config.dev_fraction, config.seed, texts)
-        return Search(name, positions[kept], positions[aside])
+    def _spec(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """What a record says of a test with the settings that were found."""
+        if any(name in found for name in _OTHERS_FOLLOW):
+            return self._prepare(found).spec
+        return self._prepared.spec | dict(found)
 
     # -- work ------------------------------------------------------------------------------------
 
@@ -326,7 +254,7 @@ class Sweep:
                     test=fold.test,
                     make=self._prepared.maker,
                     settings=[found],
-                    spec=self._prepare(found).spec,
+                    spec=self._spec(found),
                     seed=self.config.seed,
                     rule=self.rule,
                     n_folds=len(self.folds),
