@@ -130,5 +130,8 @@ def test_the_metric_is_that_of_the_training(
     assert "trial   0  macro_f1 " in result.stdout
     assert "--set metric=macro_f1" in result.stdout.splitlines()[-1]
     assert json.loads((out / "best.json").read_text())["settings"]["metric"] == "macro_f1"
+    of_counts = run("sweep", reviews_csv, "--out", tmp_path / "m", *MNB, "--trials", 1, "--metric",
+                    "macro_f1")  # fmt: skip
+    assert "metric=" not in of_counts.stdout.splitlines()[-1]  # which they do not have
     refused = run(*args, "--metric", "loss", "--set", "metric=accuracy")
     assert "contradict each other" in refused.stderr

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,6 +83,40 @@ def test_a_task_whose_process_dies_is_done_by_another(tmp_path: Path) -> None:
 def test_a_task_that_kills_every_process_comes_to_an_end() -> None:
     with pytest.raises(LostWorkerError, match=f"died {N_TRIES} times"):
         list(Processes(1).run(cases.die, None, [0]))
+
+
+INTERRUPTED = """
+import signal, sys, os
+import executor_cases as cases
+from adasent.evaluation.executors import Processes
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if __name__ == "__main__":
+    try:
+        for task, _ in Processes(2).run(cases.wait_for_it, sys.argv[1], range(4)):
+            pass
+    except KeyboardInterrupt:
+        print("kept")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals to a group")
+def test_ctrl_c_ends_the_processes_without_a_word_of_theirs(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(INTERRUPTED)
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    driver = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=True,
+    )
+    until = time.monotonic() + 60
+    while len(list(tmp_path.glob("begun-*"))) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(driver.pid, signal.SIGINT)
+    assert driver.communicate(timeout=60) == ("kept\n", "")
 
 
 def test_a_number_of_workers() -> None:

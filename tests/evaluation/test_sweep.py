@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -33,6 +34,7 @@ from adasent.evaluation.sweep import Sweep
 from adasent.evaluation.sweep_parts import SweepConfig
 from adasent.evaluation.trials import Trial, read_trials
 from adasent.saving.folder import hold
+from adasent.text.tokenize import tokenizer_name
 
 #: 60 texts; the second word tells the label of most of them, and every text is another.
 CORPUS = Corpus(
@@ -283,6 +285,14 @@ def test_the_record_says_what_a_cross_validation_with_these_settings_says(tmp_pa
     for found in ({"vector_size": 160}, {"vector_size": 8}, {"dropout": 0.1}):
         expected = prepare(CORPUS, sweep.settings | found, system="cbow").spec
         assert sweep._spec(found) == expected
+
+
+def test_settings_that_json_does_not_know_are_named(tmp_path: Path) -> None:
+    sweep = Sweep(CORPUS, tmp_path, {"tokenizer": str.split}, system="mnb")
+    list(sweep.run(1))
+    assert json.loads(sweep.best_file.read_text())["settings"]["tokenizer"] == tokenizer_name(
+        str.split
+    )
 
 
 def test_time_is_shared_out_and_every_search_makes_one_trial(tmp_path: Path) -> None:

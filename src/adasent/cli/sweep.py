@@ -153,7 +153,8 @@ def sweep(
     same += ["--tune-encoder"] if tune_encoder else []
     same += [word for one in vectors or [] for word in ("--vectors", one)]
     same += [word for one in assignments or [] for word in ("--set", one)]
-    same += [] if config.metric == "accuracy" or by_setting else ["--set", f"metric={metric}"]
+    if metric is not None and by_setting is None and "metric" in options.keywords(system):
+        same += ["--set", f"metric={metric}"]
     same += [] if system == "adasent" else ["--system", system]
     values = found[-1].trial.settings.items()
     same += [word for key, value in values for word in ("--set", f"{key}={value}")]

@@ -13,7 +13,7 @@ import multiprocessing
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
@@ -183,7 +183,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, work, shared), daemon=True)
-        self._process.start()
+        with _without_ctrl_c():
+            self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
 
     def give(self, task: Any) -> None:
@@ -207,9 +208,22 @@ class _Worker:
         self.connection.close()
 
 
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """What is started within does not hear Ctrl-C, which is for the process that drives."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows, where the life of a process says so
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(connection: Connection, work: Callable[[Any, Any], Any], shared: Any) -> None:
     """The life of a process: tasks in, outcomes out, until nobody is at the other end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that drives
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
             task = connection.recv()

@@ -27,7 +27,7 @@ from adasent.estimators.settings import settings_of
 from adasent.evaluation.crossval import Prepared, prepare
 from adasent.evaluation.executors import Executor, ThisProcess
 from adasent.evaluation.jobs import Job
-from adasent.evaluation.metrics import record_report
+from adasent.evaluation.metrics import MEANS, record_report
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.runner import run_jobs
 from adasent.evaluation.search_space import Space, check_space, default_space, started_at
@@ -43,6 +43,7 @@ from adasent.evaluation.trials import (
     run_trial,
 )
 from adasent.saving.folder import hold
+from adasent.text.tokenize import tokenizer_name
 
 #: Trials of a search where neither their number nor a time is given.
 N_TRIALS = 30
@@ -315,18 +316,19 @@ class Sweep:
             ],
         }
         fresh = self.best_file.with_suffix(".new")
-        fresh.write_text(json.dumps(values, indent=1), "utf-8")
+        fresh.write_text(json.dumps(values, indent=1, default=_named), "utf-8")
         fresh.replace(self.best_file)
 
 
 def figures(record: FoldRecord) -> dict[str, float]:
     """Accuracy and means over classes of a test."""
     report = record_report(record)
-    return {
-        "accuracy": report.accuracy,
-        "macro_f1": report.macro_f1,
-        "balanced_accuracy": report.balanced_accuracy,
-    }
+    return {name: getattr(report, name) for name in MEANS}
+
+
+def _named(value: Any) -> str:
+    """A setting that JSON does not know: a path, or a tokenizer that is a function."""
+    return tokenizer_name(value) if callable(value) else os.fspath(value)
 
 
 def _tasks(
