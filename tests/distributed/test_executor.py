@@ -15,6 +15,7 @@ import pytest
 import executor_cases as cases
 import experiment_cases
 from adasent.cli.app import app
+from adasent.data import Corpus
 from adasent.errors import AdaSentError, ConfigError
 from adasent.evaluation.crossval import cross_validate
 from adasent.evaluation.records import FoldRecord, read_records
@@ -114,6 +115,36 @@ def test_a_module_that_workers_lack_is_named(executor: RayExecutor) -> None:
             list(executor.run(cases.add, 1, [2]))
     finally:
         ray.cloudpickle.register_pickle_by_value(cases)
+
+
+@pytest.mark.slow
+def test_ten_folds_are_the_same_though_a_node_is_lost(
+    ray_cluster: Any, reviews: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    node, out = ray_cluster.add_node(n_cpus=1), tmp_path / "r.jsonl"
+    texts, labels = reviews
+    corpus = Corpus("toy", [f"{text} {i}" for i in range(20) for text in texts], labels * 20, "00")
+    settings = {"vectors": None, "vector_size": 50, "epochs": 20, "patience": 20}
+    validate = partial(cross_validate, corpus, settings, system="cbow")
+    killed = threading.Event()
+
+    def watch() -> None:
+        until = time.monotonic() + 120
+        while len(read_records(out)) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+        ray_cluster.kill_node(node)
+        if len(read_records(out)) < 10:
+            killed.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    with ray_executor(ray_cluster.address, 3) as executor:
+        there = [record for record, _ in validate(out=out, executor=executor)]
+    thread.join()
+    assert killed.is_set()  # in the middle
+    assert sorted(record.fold for record in read_records(out)) == list(range(10))
+    for one, (other, _) in zip(there, validate(), strict=True):
+        assert (one.key, one.predicted) == (other.key, other.predicted)
 
 
 def test_a_task_whose_worker_dies_is_done_again(executor: RayExecutor, tmp_path: Path) -> None:
