@@ -18,6 +18,10 @@ def add(shared: int, task: int) -> tuple[int, int]:
     return shared + task, os.getpid()
 
 
+def threads(shared: Any, task: Any) -> str | None:
+    return os.environ.get("OMP_NUM_THREADS")
+
+
 def refuse(shared: Any, task: Any) -> None:
     raise ConfigError(f"dropout must be a number from 0 to 0.95; got {task}")
 

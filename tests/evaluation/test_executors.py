@@ -119,6 +119,17 @@ def test_ctrl_c_ends_the_processes_without_a_word_of_theirs(tmp_path: Path) -> N
     assert driver.communicate(timeout=60) == ("kept\n", "")
 
 
+@pytest.mark.parametrize("mine", [None, "3"])
+def test_a_process_has_one_thread_unless_the_user_says_more(
+    mine: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if mine is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", mine)
+    assert list(Processes(1).run(cases.threads, None, [0])) == [(0, mine or "1")]
+    assert os.environ.get("OMP_NUM_THREADS") == mine
+
+
 def test_a_number_of_workers() -> None:
     with pytest.raises(ConfigError, match="workers must be a whole number of at least 1"):
         Processes(0)

@@ -26,8 +26,12 @@ from adasent.errors import (
     MissingDependencyError,
 )
 from adasent.estimators.counts import MNBClassifier
+from adasent.estimators.neural import NeuralClassifier
+from adasent.estimators.registry import make
 from adasent.evaluation import trials as trials_module
 from adasent.evaluation.crossval import cross_validate, prepare
+from adasent.evaluation.executors import ThisProcess
+from adasent.evaluation.jobs import EncodedOnce
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.search_space import Choice, Range
 from adasent.evaluation.sweep import Sweep
@@ -293,6 +297,30 @@ def test_settings_that_json_does_not_know_are_named(tmp_path: Path) -> None:
     assert json.loads(sweep.best_file.read_text())["settings"]["tokenizer"] == tokenizer_name(
         str.split
     )
+
+
+def test_texts_are_read_once_and_no_reading_piles_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = NeuralClassifier.encode
+    read: list[int] = []
+
+    def counted(self: Any, *args: Any, **more: Any) -> Any:
+        read.append(self.min_count)
+        return encode(self, *args, **more)
+
+    monkeypatch.setattr(NeuralClassifier, "encode", counted)
+    small = {"vectors": None, "vector_size": 8, "epochs": 1}
+    by_dropout = Sweep(CORPUS, tmp_path / "a", small, {"dropout": Range(0.0, 0.5)}, system="cbow")
+    by_dropout.out.mkdir()
+    list(by_dropout._run_trials(4, None, ThisProcess()))
+    assert read == [1]
+    texts = EncodedOnce(most=1)
+    for min_count in (1, 2, 2, 1):
+        made = make("cbow", **small, min_count=min_count)
+        texts(CORPUS, made, (CORPUS.texts, CORPUS.labels), None)
+        assert len(texts._kept) == 1
+    assert read == [1, 1, 2, 1]
 
 
 def test_time_is_shared_out_and_every_search_makes_one_trial(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def sweep(
         files = options.files_of(wanted, system, settings)
         made = Sweep(corpus, out, settings, space, system=system, vectors=files, config=config)
         _introduce(made)
-        seen = _Seen(made, trials)
+        seen = _Seen(made, trials, minutes)
         try:
             with workers.executor() as executor, seen.bar:
                 for one in made.run(trials, minutes, executor):
@@ -204,9 +204,12 @@ def _introduce(made: Sweep) -> None:
 class _Seen:
     """A line for each trial and test, and a bar with an estimate on a terminal."""
 
-    def __init__(self, made: Sweep, n_trials: int | None) -> None:
+    def __init__(self, made: Sweep, n_trials: int | None, minutes: float | None) -> None:
+        from adasent.evaluation.sweep import N_TRIALS
+
         self._screen = console()
-        self._made, self._n_trials = made, n_trials
+        self._made, self._minutes = made, minutes
+        n_trials = N_TRIALS if n_trials is None and minutes is None else n_trials
         terminal = self._screen if self._screen.is_terminal else console(stderr=True)
         self.bar: Progress = progress(terminal)
         total = None if n_trials is None else n_trials * len(made.searches)
@@ -226,12 +229,12 @@ class _Seen:
             return
         self.n_made += 1
         self._screen.print(self._line(one), soft_wrap=True)
-        rate = (time.monotonic() - self._started) / (self.n_made - self._n_before)
-        self.bar.update(
-            self._task,
-            completed=self.n_made,
-            description=f"{one.search}, trial {self.n_made}, {rate:.1f} s a trial",
-        )
+        elapsed = time.monotonic() - self._started
+        rate = elapsed / (self.n_made - self._n_before)
+        said = f"{one.search}, trial {self.n_made}, {rate:.1f} s a trial"
+        if self._minutes is not None:
+            said += f", {max(0.0, self._minutes - elapsed / 60):.1f} min left"
+        self.bar.update(self._task, completed=self.n_made, description=said)
 
     def _line(self, one: Trial) -> str:
         where = f"{one.search}  " if len(self._made.searches) > 1 else ""

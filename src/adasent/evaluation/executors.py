@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import os
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -183,7 +184,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, work, shared), daemon=True)
-        with _without_ctrl_c():
+        with _of_a_worker():
             self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
 
@@ -209,16 +210,22 @@ class _Worker:
 
 
 @contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """What is started within does not hear Ctrl-C, which is for the process that drives."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows, where the life of a process says so
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _of_a_worker() -> Iterator[None]:
+    """What is started within has a thread for its products, and does not hear Ctrl-C.
+
+    That is for the process that drives, also while another is starting.
+    """
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    can_mask = hasattr(signal, "pthread_sigmask")  # not on Windows
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_mask else set()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if can_mask:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if threads is None:
+            os.environ.pop("OMP_NUM_THREADS", None)
 
 
 def _serve(connection: Connection, work: Callable[[Any, Any], Any], shared: Any) -> None:

@@ -314,9 +314,13 @@ def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: Encode
 
 
 class EncodedOnce:
-    """Encodes the texts of a job for the first setting, and keeps them for the others."""
+    """Encodes the texts of a job for the first setting, and keeps them for the others.
 
-    def __init__(self) -> None:
+    ``most`` encodings are kept where settings differ in how texts are read; None keeps all.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._kept: list[tuple[object, dict[str, Any], Any]] = []
 
     def __call__(
@@ -330,6 +334,7 @@ class EncodedOnce:
                 return encoded
         encoded = estimator.encode(*training, validation=validation)
         self._kept.append((of_job, settings, encoded))
+        del self._kept[: 0 if self._most is None else -self._most]
         return encoded
 
 

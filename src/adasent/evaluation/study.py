@@ -102,9 +102,7 @@ class Study:
             self._study.enqueue_trial(dict(self.first))
         # By seed and number alone: what a study that is made again would draw.
         seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
-        self._study.sampler = self._module.samplers.TPESampler(
-            seed=seed, n_startup_trials=N_RANDOM, constant_liar=True
-        )
+        self._study.sampler = self._module.samplers.TPESampler(seed=seed, n_startup_trials=N_RANDOM)
         self._asked[number] = trial = self._study.ask(self._distributions)
         return dict(trial.params)
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,11 @@ class Searches:
     searches: Sequence[Search]
     metric: str
     seed: int
-    texts: EncodedOnce = field(default_factory=EncodedOnce)  # on each worker its own
+    # On each worker its own. One: what is read by other settings may be read by others each time.
+    texts: EncodedOnce = field(default_factory=partial(EncodedOnce, most=1))
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"texts": EncodedOnce()}
+        return vars(self) | {"texts": EncodedOnce(most=1)}
 
     def part(self, positions: Indices) -> Part:
         """Texts and labels at the positions."""
