@@ -41,6 +41,10 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    unpack_all: Annotated[
+        bool,
+        typer.Option("--unpack-all", help="Read packed files that unpack to hundreds of times."),
+    ] = False,
 ) -> None:
     """Classify short texts with AdaSent: train, test and use small models.
 

@@ -16,7 +16,7 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from adasent.errors import ConfigError
+from adasent.errors import AdaSentError, ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.explain.colours import CLASS_COLOURS
 from adasent.serve import schemas
@@ -36,6 +36,7 @@ _REASONS = {
     413: "Too many texts, or one too long.",
     415: "Not announced as JSON.",
     422: "A text that is blank, or something else that was not asked for.",
+    500: "The model cannot answer, such as one whose weights are far too large.",
     503: "Too many requests wait, or the service stops; see Retry-After.",
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -123,6 +124,7 @@ class Service:
     async def model(self) -> schemas.Model:
         """The model, and the limits of the service."""
         encoder = self.predictor.encoder
+        n_texts = self.predictor.training_.get("n_texts")  # as somebody may have written it
         return schemas.Model(
             name=self.name,
             version=__version__,
@@ -133,7 +135,7 @@ class Service:
             hidden_size=self.predictor.network.config.hidden_size,
             n_vocabulary=encoder.n_words,
             max_words=encoder.max_words,
-            n_texts=self.predictor.training_.get("n_texts"),
+            n_texts=n_texts if type(n_texts) is int else None,
             colours=[
                 CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(self._predict.classes))
             ],
@@ -191,7 +193,7 @@ def create_app(
     app.state.service = service
     _add_api(app, service)
     _add_pages(app)
-    for kind in (Refused, HTTPException, Exception):
+    for kind in (Refused, HTTPException, AdaSentError, Exception):
         app.add_exception_handler(kind, _problem)
     if names is not None:
         app.add_middleware(KnownHosts, names=names)
@@ -266,4 +268,6 @@ async def _problem(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
         reason = f"{request.method} {request.url.path}: {error.detail}"
+    elif isinstance(error, AdaSentError):
+        reason = str(error)
     return JSONResponse({"error": reason}, status, headers)
