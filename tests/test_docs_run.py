@@ -65,7 +65,8 @@ def reader(
     monkeypatch.delenv("ADASENT_VECTORS")
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(encoder_folder))
     monkeypatch.setattr("webbrowser.open", lambda _: True)
-    for name in ("results", "reproduction"):  # pages that say "from the root of the repository"
+    # For pages that say "from the root of the repository".
+    for name in ("results", "reproduction", "examples"):
         (folder / name).symlink_to(ROOT / name)
 
     reader = Reader(folder, names_in_python(folder))

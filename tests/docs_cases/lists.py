@@ -29,6 +29,7 @@ NOT_RUN_PYTHON: dict[tuple[str, str], str] = {
 NOT_OUTPUT: dict[tuple[str, str], str] = {
     ("README.md", "            [this is not funny]    "): "a drawing",
     ("README.md", "┏━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━┓"): "of make demo",
+    ("export.md", "const session"): "JavaScript; tests/export/test_onnx_web.py runs such lines",
     ("format.md", "KIM = "): "a pattern",
     ("format.md", "UNSPACED = "): "patterns",
     ("training.md", "long texts "): "of a file with long texts; tests/cli/test_train.py",

@@ -14,6 +14,7 @@ from adasent.cli.compare import compare
 from adasent.cli.crossval import crossval
 from adasent.cli.evaluate import evaluate
 from adasent.cli.explain import explain
+from adasent.cli.export import export
 from adasent.cli.predict import predict
 from adasent.cli.profile import profile
 from adasent.cli.root import new_app
@@ -68,6 +69,7 @@ for command in (
     suggest,
     explain,
     profile,
+    export,
     serve,
 ):
     app.command()(command)
