@@ -34,6 +34,7 @@ from adasent.evaluation.executors import ThisProcess
 from adasent.evaluation.jobs import EncodedOnce
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.search_space import Choice, Range
+from adasent.evaluation.study import Study
 from adasent.evaluation.sweep import Sweep
 from adasent.evaluation.sweep_parts import SweepConfig
 from adasent.evaluation.trials import Trial, read_trials
@@ -175,6 +176,7 @@ CHILD = """
 import os, signal, sys
 from pathlib import Path
 from adasent.evaluation import records
+from adasent.evaluation.study import Study
 from adasent.evaluation.sweep import Sweep
 from experiment_cases import toy_corpus
 n_written = 0
@@ -393,3 +395,17 @@ def test_missing_optuna_names_the_command(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'adasent\[sweep\]'"):
         mnb(tmp_path)
+
+
+def test_what_mattered_is_what_the_figure_follows() -> None:
+    space = {"alpha": Range(0.0, 1.0), "beta": Range(0.0, 1.0)}
+    study = Study(space, "accuracy", 0)
+    assert study.importances() == {}
+    for number in range(20):
+        settings = study.ask(number)
+        study.tell(Trial("s", number, settings, "complete", settings["beta"]))
+    shares = study.importances()
+    assert shares["beta"] > 0.8
+    assert sum(shares.values()) == pytest.approx(1)
+    assert study.best is not None
+    assert study.best.value == max(one.value for one in study.trials if one.value is not None)
