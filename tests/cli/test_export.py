@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -70,9 +71,24 @@ def test_a_file_that_is_there_is_kept(run: Run, model: Path, tmp_path: Path) -> 
     assert run(*args, "--force").exit_code == 0
 
 
+def test_a_page_in_one_file(run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    command = ("export", model, "--format", "page", "--out", out)
+    result = run(*command, "--name", "Films & plots", "--words", "2")
+    assert result.exit_code == 0, result.stderr
+    assert re.fullmatch(r".*page\.html: 0\.\d MB; open it in a browser\n", result.stdout)
+    known = re.search(r'id="held-known">(.*?)</script>', out.read_text("utf-8"))
+    assert known is not None
+    values = json.loads(known[1])
+    assert (values["name"], values["n_vocabulary"]) == ("Films & plots", 4)
+    assert "is there already; add --force" in run(*command).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--format", "page", "--texts"], "--texts means nothing to --format page"),
+        (["--format", "onnx", "--words", "9"], "--words means nothing to --format onnx"),
         (["--format", "onx"], "--format: expected .*onnx.*, got 'onx'"),
         ([], "Missing option '--format'"),
     ],

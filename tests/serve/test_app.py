@@ -213,6 +213,7 @@ def test_model(client: TestClient) -> None:
     assert found["classes"] == ["negative", "positive", "neither"]
     assert (found["n_texts"], found["max_words"], found["hidden_size"]) == (7, 40, 6)
     assert found["limits"]["max_texts"] == 1000
+    assert client.get(found["api"]).headers["Content-Type"].startswith("text/html")
 
 
 def test_health(make_client: Callable[..., TestClient]) -> None:

@@ -26,7 +26,7 @@ from adasent.explain.explainer import Model, explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles, Ints
-from adasent.saving.whole import whole_file
+from adasent.saving.whole import write_whole
 from adasent.text.halves import writable
 from adasent.text.passage import Passage, read_passages
 
@@ -108,16 +108,14 @@ class Profile:
         """Write ``profile.html`` and a CSV for each table; the paths of the files."""
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "profile.html"]
-        with whole_file(written[0]) as stream:
-            stream.write(self.to_html().encode())
+        write_whole(written[0], self.to_html().encode())
         order = vars(self.order)
         tables = self.tables | {"order": (tuple(order), [tuple(order.values())])}
         for name, (columns, rows) in tables.items():
             path = folder / f"{name}.csv"
             table = StringIO(newline="")
             csv.writer(table).writerows([columns, *rows])
-            with whole_file(path) as stream:
-                stream.write(writable(table.getvalue()).encode())
+            write_whole(path, writable(table.getvalue()).encode())
             written.append(path)
         return written
 

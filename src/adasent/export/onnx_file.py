@@ -11,10 +11,10 @@ from pathlib import Path
 
 from adasent.errors import ConfigError, require
 from adasent.estimators.predictor import Predictor
-from adasent.export.files import write_whole
 from adasent.export.onnx_graph import network_model
 from adasent.export.onnx_texts import text_files, vocabulary_hash
 from adasent.export.source import Source, source_of
+from adasent.saving.whole import write_whole
 from adasent.saving.word_table import WordTable
 from adasent.version import __version__
 

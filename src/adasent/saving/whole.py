@@ -32,3 +32,9 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.errno and not error.filename:
             error.filename = str(path)  # a full disk does not say whose bytes it had no room for
         raise
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The same for bytes that are there already."""
+    with whole_file(path) as stream:
+        stream.write(content)

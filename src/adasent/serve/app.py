@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from adasent.errors import AdaSentError, ConfigError
 from adasent.estimators.predictor import Predictor
-from adasent.explain.colours import CLASS_COLOURS
+from adasent.export.about import about_model
 from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Work
 from adasent.serve.feedback import FeedbackFile, feedback_model
@@ -123,23 +123,19 @@ class Service:
 
     async def model(self) -> schemas.Model:
         """The model, and the limits of the service."""
-        encoder = self.predictor.encoder
-        n_texts = self.predictor.training_.get("n_texts")  # as somebody may have written it
-        return schemas.Model(
-            name=self.name,
-            version=__version__,
-            classes=self._predict.classes,
-            thresholds=None
-            if self.predictor.thresholds_ is None
-            else self.predictor.thresholds_.tolist(),
+        encoder, thresholds = self.predictor.encoder, self.predictor.thresholds_
+        about = about_model(
+            self.name,
+            self._predict.classes,
+            None if thresholds is None else thresholds.tolist(),
+            self.predictor.training_,
             hidden_size=self.predictor.network.config.hidden_size,
             n_vocabulary=encoder.n_words,
             max_words=encoder.max_words,
-            n_texts=n_texts if type(n_texts) is int else None,
-            colours=[
-                CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(self._predict.classes))
-            ],
-            examples=_examples(self.predictor.training_, self._predict.classes),
+        )
+        return schemas.Model(
+            **about,
+            api="/docs",
             feedback=self.feedback_file is not None,
             limits=schemas.Bounds(
                 **asdict(self.limits) | {"max_explained_words": self._explain.max_words}
@@ -157,17 +153,6 @@ class Service:
     async def prometheus(self) -> Response:
         """Counts and times, in Prometheus' text format."""
         return Response(self.metrics.render(), media_type=CONTENT_TYPE)
-
-
-def _examples(training: Mapping[str, Any], classes: list[Any]) -> list[schemas.Example]:
-    """Those of a model; of a folder that somebody else wrote, the ones that can be used."""
-    found = training.get("examples")
-    return [
-        schemas.Example(text=one["text"], label=one["label"])
-        for one in (found if isinstance(found, list) else [])
-        if isinstance(one, dict) and isinstance(one.get("text"), str) and one["text"].strip()
-        if one.get("label") in classes
-    ]
 
 
 def create_app(
