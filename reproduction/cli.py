@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adasent.cli.console import console, say
+from adasent.cli.engine import Workers
+from adasent.cli.groups import spread
 from adasent.cli.root import new_app
 from adasent.errors import ConfigError
 
@@ -125,8 +128,10 @@ def show(
         console(stderr=True).print(f"{n_missing} cells have no or not all records in {records}")
 
 
+@spread
 def run(
     name: Annotated[Computed, typer.Argument(show_default=False)],
+    workers: Workers,
     sets: Sets = None,
     systems: Systems = None,
     records: Records = Path("rerun"),
@@ -143,6 +148,7 @@ def run(
 
     Finished runs are skipped, and several processes may fill one folder. Networks are trained as
     stacks where there is a CUDA device; the third example makes what the committed records lack.
+    With --engine ray, every node needs this repository and the folder of the data.
 
     \b
     Examples:
@@ -163,7 +169,7 @@ def run(
     models = Models(jobs, catalog.root / "models")
     for one in NAMES if name is Computed.all else (name.value,):
         if one != "search":  # which is no part of the protocol, and only shown
-            _compute(one, catalog, models, variants, phrase or [])
+            _compute(one, catalog, models, variants, phrase or [], workers)
         if one in NAMES:
             _print(one, catalog.tables(one), Form.text)
 
@@ -213,6 +219,7 @@ def _compute(
     models: Models,
     variants: list[str] | None,
     phrases: Sequence[str],
+    workers: Workers,
 ) -> None:
     from reproduction.figure_runs import compute_figure
 
@@ -227,21 +234,30 @@ def _compute(
     elif name.startswith("fig-"):
         catalog.add_figure(name, compute_figure(name, models, phrases))
     elif name == "ablations" or name == "taught":
-        _run(name, catalog, models.jobs, variants or None)
+        _run(name, catalog, models.jobs, variants or None, workers)
     else:
-        _run(name, catalog, models.jobs, [system.name for system in catalog.systems])
+        _run(name, catalog, models.jobs, [system.name for system in catalog.systems], workers)
 
 
-def _run(name: str, catalog: Catalog, jobs: Jobs, systems: list[str] | None) -> None:
+def _run(
+    name: str, catalog: Catalog, jobs: Jobs, systems: list[str] | None, workers: Workers
+) -> None:
     from adasent.evaluation.runner import run_jobs
 
     err = console(stderr=True)
     planned = [jobs.job(run) for run in catalog.plan.runs(name, catalog.sets, systems)]
-    for n, (job, record, is_new) in enumerate(run_jobs(planned, catalog.store), 1):
-        place = f"{job.system} on {job.data}, {job.rule}, fold {job.fold + 1}/{job.n_folds}"
-        result = f"accuracy {100 * record.accuracy:.2f}  {record.seconds:.1f} s"
-        before = "" if is_new else "  recorded before"
-        err.print(f"{name} {n}/{len(planned)}  {place}, seed {job.seed}  {result}{before}")
+    # A student learns from what its teacher has left; with several workers it must not be early.
+    teachers = [job for job in planned if job.after is not None]
+    others = [job for job in planned if job.after is None]
+    with workers.executor() as executor:
+        runs = chain.from_iterable(
+            run_jobs(part, catalog.store, executor=executor) for part in (teachers, others)
+        )
+        for n, (job, record, is_new) in enumerate(runs, 1):
+            place = f"{job.system} on {job.data}, {job.rule}, fold {job.fold + 1}/{job.n_folds}"
+            result = f"accuracy {100 * record.accuracy:.2f}  {record.seconds:.1f} s"
+            before = "" if is_new else "  recorded before"
+            err.print(f"{name} {n}/{len(planned)}  {place}, seed {job.seed}  {result}{before}")
 
 
 def _print(name: str, tables: list[Table], form: Form) -> None:

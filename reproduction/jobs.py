@@ -84,7 +84,15 @@ class Jobs:
         self.plan = experiments() if plan is None else plan
         self._read = read
         self._make = make
-        self._defaults = cache(defaults)
+        self._of_system = defaults
+        self._corpora: dict[str, Corpus] = {}
+        self._teaching = teaching
+        self._folds: dict[tuple[str, str, int], list[Fold]] = {}
+        self._remember()
+
+    def _remember(self) -> None:
+        """What is found out once."""
+        self._defaults = cache(self._of_system)
         self._file = cache(vector_file)
         self._source = cache(self._read_source)
         self._sources = cache(self._read_sources)
@@ -92,9 +100,16 @@ class Jobs:
         self._described = cache(self._describe)
         self._trees = cache(self._make_trees)
         self._parts = cache(self._split)
-        self._corpora: dict[str, Corpus] = {}
-        self._teaching = teaching
-        self._folds: dict[tuple[str, str, int], list[Fold]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker: texts go along; vectors and trees it reads itself, once for all jobs."""
+        kept = vars(self).copy()
+        kept.pop("lessons", None)
+        return {name: value for name, value in kept.items() if not hasattr(value, "cache_info")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._remember()
 
     def job(self, run: PlannedRun) -> Job:
         """Everything the run needs; vectors and trees are read when its first estimator is made."""

@@ -47,6 +47,10 @@ class FolderInUseError(AdaSentError, OSError):
     """Another process is writing to the folder that a model was to be saved to."""
 
 
+class LostWorkerError(AdaSentError, RuntimeError):
+    """Whatever worker took a run has died at it."""
+
+
 class MissingDependencyError(AdaSentError, ImportError):
     """An optional dependency is needed and not installed."""
 

@@ -17,7 +17,7 @@ from adasent.errors import AdaSentWarning
 
 Run = Callable[..., Result]
 COMMANDS = [
-    ["train"], ["teach"], ["evaluate"], ["crossval"], ["predict"], ["systems"],
+    ["train"], ["teach"], ["evaluate"], ["crossval"], ["sweep"], ["predict"], ["systems"],
     ["explain"], ["try"],
     ["data", "list"], ["data", "get"], ["data", "stats"], ["data", "audit"],
     ["vectors", "train"], ["vectors", "distill"], ["vectors", "info"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +97,25 @@ def test_records_name_the_vectors_that_auto_stands_for(
     assert result.exit_code == 0, result.stderr
     (record, _) = read_records(out)
     assert [one["sha256"] for one in record.spec["vectors"]] == [MiniLMWords(minilm_wheel).sha256]
+
+
+def test_workers_make_the_same_folds(run: Run, reviews_csv: Path) -> None:
+    args = ["crossval", reviews_csv, "--folds", 3, "--system", "mnb"]
+    one, two = run(*args), run(*args, "--workers", 2)
+    assert two.exit_code == 0, two.stderr
+
+    def but_for_times(text: str) -> str:
+        return re.sub(r" +[\d.]+ s$", "", text, flags=re.MULTILINE)
+
+    assert but_for_times(two.stdout) == but_for_times(one.stdout)
+
+
+def test_an_address_without_ray_and_ray_that_is_not_there(
+    run: Run, reviews_csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("crossval", reviews_csv, "--system", "mnb", "--address", "here:1")
+    assert "--address: it is of a Ray cluster; add --engine ray" in refused.stderr
+    monkeypatch.setitem(sys.modules, "ray", None)
+    missing = run("crossval", reviews_csv, "--system", "mnb", "--engine", "ray")
+    assert missing.exit_code == 1
+    assert "pip install 'adasent[ray]'" in missing.stderr

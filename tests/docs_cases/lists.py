@@ -16,6 +16,7 @@ NOT_RUN: dict[str, str] = {
     r"python -m benchmarks\..*": (
         "hours, a large encoder or a download; tests/benchmarks runs the parts"
     ),
+    r"adasent .* --engine ray.*": "starts a cluster; tests/distributed joins one",
     r"accelerate launch .*": "starts processes; tests/training/test_tuning.py runs two",
     r"python recompute\.py .*": "tests/reproduction/report runs the script of the page",
 }
@@ -33,6 +34,7 @@ NOT_OUTPUT: dict[tuple[str, str], str] = {
     ("format.md", "KIM = "): "a pattern",
     ("format.md", "UNSPACED = "): "patterns",
     ("training.md", "long texts "): "of a file with long texts; tests/cli/test_train.py",
+    ("sweep.md", "setting    mattered"): "of trials that differ; tests/evaluation",
     ("service.md", "text,label,predicted,probability,time"): "a file; tests/serve/test_feedback.py",
 }
 

@@ -239,7 +239,7 @@ def test_committed_records_are_recognised() -> None:
     for record in records:
         said = UNSAID | record.spec
         settings = {n: v for n, v in said.items() if n not in ("vectors", "system")}
-        spec = crossval._spec("adasent", AdaSentClassifier(**settings), {})
+        spec = crossval.spec_of("adasent", AdaSentClassifier(**settings), {})
         spec["vectors"] = record.spec["vectors"]  # the files are not at hand
         # A setting that came later belongs into records.UNSAID, with how these were made.
         assert replace(record, spec=spec).key == record.key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,16 @@ def jobs(plan: Experiments) -> Jobs:
 
 def planned(data: str = "MR", rule: str = "random", fold: int = 0, seed: int = 0) -> PlannedRun:
     return PlannedRun("table2", "adasent", data, rule, fold, 1 if data == "TREC" else 5, seed)
+
+
+def test_a_copy_for_a_worker_makes_the_same_runs(jobs: Jobs) -> None:
+    job = jobs.job(planned())
+    there = copy.copy(job.make.func.__self__)  # type: ignore[attr-defined]
+    assert not any(hasattr(value, "cache_info") for value in there.__getstate__().values())
+    assert there.corpus("MR") is jobs.corpus("MR")  # texts go along
+    again = there.job(planned())
+    assert again.key == job.key
+    np.testing.assert_array_equal(again.test, job.test)
 
 
 def test_parts_do_not_overlap(jobs: Jobs) -> None:

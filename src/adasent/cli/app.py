@@ -20,6 +20,7 @@ from adasent.cli.profile import profile
 from adasent.cli.root import new_app
 from adasent.cli.serve import serve
 from adasent.cli.suggest import suggest
+from adasent.cli.sweep import sweep
 from adasent.cli.systems import systems
 from adasent.cli.teach import teach
 from adasent.cli.train import train
@@ -61,6 +62,7 @@ for command in (
     teach,
     evaluate,
     crossval,
+    sweep,
     compare,
     systems,
     predict,

@@ -10,6 +10,7 @@ import typer
 
 from adasent.cli import options
 from adasent.cli.console import console, progress, say, table
+from adasent.cli.engine import Workers
 from adasent.cli.groups import spread
 from adasent.cli.reading import Reading
 from adasent.cli.scores import say_notes
@@ -29,6 +30,7 @@ def crossval(
     data: options.Data,
     reading: Reading,
     training: options.Training,
+    workers: Workers,
     system: options.SystemName = "adasent",
     folds: Annotated[int, typer.Option(help="How many parts.")] = 10,
     grouped: Annotated[
@@ -60,6 +62,7 @@ def crossval(
       adasent crossval reviews.csv --folds 5 --out folds.jsonl
       adasent crossval TREC --seeds 0-4 --vectors glove.txt.gz --preset paper
       adasent crossval reviews.csv --system nbsvm --set beta=0.5
+      adasent crossval reviews.csv --engine ray --out folds.jsonl
     """
     settings = options.take_settings(system, preset, assignments, training)
     settings = options.with_tokenizer(tokenizer, settings)
@@ -89,18 +92,19 @@ def crossval(
     if corpus.multilabel:
         score, means = several.record_several, several.MEANS
         shown = ("micro_f1", "macro_f1")
-    runs = cross_validate(
-        corpus,
-        settings,
-        system=system,
-        vectors=files,
-        rule=rule,
-        n_folds=folds,
-        seeds=chosen,
-        out=out,
-    )
     try:
-        with bar:
+        with workers.executor() as executor, bar:
+            runs = cross_validate(
+                corpus,
+                settings,
+                system=system,
+                vectors=files,
+                rule=rule,
+                n_folds=folds,
+                seeds=chosen,
+                out=out,
+                executor=executor,
+            )
             task = bar.add_task(f"fold 1/{n_runs}", total=n_runs)
             for record, is_new in runs:
                 report = score(record)

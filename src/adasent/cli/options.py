@@ -19,7 +19,7 @@ from adasent.cli.reading import Text as Text
 from adasent.errors import ConfigError, nearest, require
 from adasent.estimators.presets import preset
 from adasent.estimators.registry import SYSTEMS, describe
-from adasent.estimators.settings import Setting, settings_of
+from adasent.estimators.settings import Setting, check_values, settings_of
 from adasent.text.tokenize import get_tokenizer
 
 Data = Annotated[
@@ -209,51 +209,34 @@ def take_settings(
     settings = {} if chosen is None else preset(chosen)
     given = parse_settings(assignments or [], system)
     settings |= given if training is None else training.merge(system, given)
-    _check_values(system, settings)
+    check_values(system, settings)
     return settings
 
 
-def _check_values(system: str, settings: Mapping[str, Any]) -> None:
-    """Refuse values out of range, by the configs that check them again where they are used."""
-    from adasent.systems.config import AdaSentConfig
-    from adasent.training.config import TrainingConfig, TuningConfig
-
-    if isinstance(settings.get("tokenizer"), str):
-        get_tokenizer(settings["tokenizer"])
-    if not describe(system).by_epochs:
-        return
-
-    def check(config: Any, **fixed: Any) -> None:
-        names = {field.name for field in fields(config)} - fixed.keys()
-        known = {k: v for k, v in settings.items() if k in names and v is not None}
-        config(**fixed, **known)
-
-    check(TrainingConfig)
-    check(TuningConfig)
-    if system == "adasent":
-        check(AdaSentConfig, n_trained=2, n_classes=1, vector_size=1, n_fixed=0)
-
-
-def parse_settings(assignments: Sequence[str], system: str = "adasent") -> dict[str, Any]:
+def parse_settings(
+    assignments: Sequence[str], system: str = "adasent", option: str = "--set"
+) -> dict[str, Any]:
     """``["epochs=5", "fine_tune=false"]`` as keywords of an estimator, typed by its defaults."""
     known = settings_of(system)
     settings = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
-            raise ConfigError(f"--set: expected KEY=VALUE, got {assignment!r}")
+            raise ConfigError(f"{option}: expected KEY=VALUE, got {assignment!r}")
         if key not in known:
             names = sorted(settable(system))
             hint = nearest(key, names)
             more = (
                 f" {command('adasent', 'systems', system)} lists all" if hint.endswith("?") else ""
             )
-            raise ConfigError(f"--set: {system} has no setting {key!r}{hint}{more}")
+            raise ConfigError(f"{option}: {system} has no setting {key!r}{hint}{more}")
         if key == "checkpoint":
-            raise ConfigError("--set checkpoint: the command keeps its own; see --resume/--restart")
+            raise ConfigError(
+                f"{option} checkpoint: the command keeps its own; see --resume/--restart"
+            )
         if key in _PYTHON_ONLY:
-            raise ConfigError(f"--set {key}: it holds objects; use the estimator in Python")
-        settings[key] = _typed(known[key], value, f"--set {key}")
+            raise ConfigError(f"{option} {key}: it holds objects; use the estimator in Python")
+        settings[key] = _typed(known[key], value, f"{option} {key}")
     return settings
 
 

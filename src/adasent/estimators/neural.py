@@ -46,7 +46,7 @@ from adasent.systems.config import SystemConfig
 from adasent.text.encoder import check_texts
 from adasent.text.passage import Passage
 from adasent.text.tokenize import Tokenizer, get_tokenizer
-from adasent.training.callbacks import ProgressBar
+from adasent.training.callbacks import Callback, ProgressBar
 from adasent.training.checkpoint import CHECKPOINT_FILE, Checkpoint, run_fingerprint
 from adasent.training.config import ABOVE_TUNED, TrainingConfig, TuningConfig, suited_to
 from adasent.training.history import History
@@ -419,7 +419,11 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
         return {name: value for name, value in state.items() if name != "_copy"}
 
 
-def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]) -> None:
+def fit_encoded(
+    estimators: Sequence[NeuralClassifier],
+    texts: Sequence[Encoded],
+    callbacks: Sequence[Callback] = (),
+) -> None:
     """``fit`` of each estimator on its encoded texts, trained as one stack where they are alike.
 
     The models are those that ``fit`` gives one by one. After Ctrl-C, ``history_.interrupted`` tells
@@ -433,7 +437,7 @@ def fit_encoded(estimators: Sequence[NeuralClassifier], texts: Sequence[Encoded]
     with threads(estimators[0].n_jobs):
         for members in kinds.values():
             alike = [runs[i] for i in members]
-            histories = _trainer(alike[0])(alike, device=device)
+            histories = _trainer(alike[0])(alike, callbacks=callbacks, device=device)
             for i, history in zip(members, histories, strict=True):
                 estimators[i]._finish(runs[i], texts[i], history, device)
 

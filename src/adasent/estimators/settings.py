@@ -13,11 +13,12 @@ import importlib.util
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Any
 
 from adasent.estimators.registry import SystemEntry, describe
+from adasent.text.tokenize import get_tokenizer
 
 #: Where a config's sizes that follow from the data are; these are no settings.
 _OF_THE_DATA = ("adasent.systems.config", "SystemConfig")
@@ -54,6 +55,30 @@ def settings_of(system: str) -> Mapping[str, Setting]:
     found = _keywords(entry)
     lines = _lines(entry)
     return {name: replace(one, help=lines.get(name, one.help)) for name, one in found.items()}
+
+
+def check_values(system: str, settings: Mapping[str, Any]) -> None:
+    """Refuse values out of range, by the configs that check them again where they are used.
+
+    What needs torch or scikit-learn to be checked is left to those.
+    """
+    from adasent.systems.config import AdaSentConfig
+    from adasent.training.config import TrainingConfig, TuningConfig
+
+    if isinstance(settings.get("tokenizer"), str):
+        get_tokenizer(settings["tokenizer"])
+    if not describe(system).by_epochs:
+        return
+
+    def check(config: Any, **fixed: Any) -> None:
+        names = {field.name for field in fields(config)} - fixed.keys()
+        known = {k: v for k, v in settings.items() if k in names and v is not None}
+        config(**fixed, **known)
+
+    check(TrainingConfig)
+    check(TuningConfig)
+    if system == "adasent":
+        check(AdaSentConfig, n_trained=2, n_classes=1, vector_size=1, n_fixed=0)
 
 
 def _keywords(entry: SystemEntry) -> dict[str, Setting]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adasent.data import Corpus, Fold, grouped_folds, official_split, stratified_folds
 from adasent.data.derived import open_vectors
@@ -20,6 +20,7 @@ from adasent.data.splits import strata_of
 from adasent.encoders.folder import find_encoder
 from adasent.errors import ConfigError
 from adasent.estimators.registry import ENCODER_SETTINGS, describe
+from adasent.evaluation.executors import Executor
 from adasent.evaluation.jobs import Job
 from adasent.evaluation.records import FoldRecord
 from adasent.evaluation.runner import run_jobs
@@ -72,6 +73,7 @@ def cross_validate(
     seeds: Sequence[int] = (0,),
     out: str | os.PathLike[str] | None = None,
     stack: int | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[tuple[FoldRecord, bool]]:
     """Train and test on every fold for every seed.
 
@@ -94,26 +96,15 @@ def cross_validate(
     stack
         Folds trained as one, which changes their time and not their models; None is
         :func:`adasent.evaluation.runner.stack_size`.
+    executor
+        Where folds are trained; None is in this process, one after the other.
 
     Yields
     ------
     The record of each fold in order, and whether it was run now rather than read. Several calls
     in different processes that share a file share the work.
     """
-    from adasent.estimators.registry import make
-
-    estimator = make(system, **settings)
-    files = dict(vectors or {})
-    spec = _spec(system, estimator, files)
-    # Tokenised here for the groups; also warns of odd texts once for all folds.
-    tokenizer = get_tokenizer(estimator.tokenizer)
-    whole = [run_tokenizer(tokenizer, text) for text in corpus.texts]
-    found = cut_of(whole, estimator.max_words, getattr(estimator, "max_height", None))
-    tokens = cut(whole, found.max_words)
-    if found.longest <= SHORT:
-        spec["max_words"] = found.max_words  # what is used: no fold cuts texts as short as these
-    fits_parser = spec.get("parser") == _OTHER_TEXTS
-    maker = _Maker(system, dict(settings), files, corpus, fits_parser, estimator.tokenizer)
+    spec, maker, tokens = prepare(corpus, settings, system=system, vectors=vectors)
     if rule == "official":
         n_folds = 1
     jobs = [
@@ -135,12 +126,45 @@ def cross_validate(
         for fold in make_folds(corpus, rule, n_folds, seed, tokens)
     ]
     store = None if out is None else RecordStore(out)
-    for _, record, is_new in run_jobs(jobs, store, stack=stack):
+    for _, record, is_new in run_jobs(jobs, store, stack=stack, executor=executor):
         yield record, is_new
 
 
+class Prepared(NamedTuple):
+    """What all folds of a cross-validation have in common."""
+
+    spec: dict[str, Any]
+    maker: Maker
+    tokens: list[list[str]]  # of each text, as far as it is read
+
+
+def prepare(
+    corpus: Corpus,
+    settings: Mapping[str, Any],
+    *,
+    system: str = "adasent",
+    vectors: Mapping[str, Path] | None = None,
+) -> Prepared:
+    """Check the settings and cut the texts into words; see :func:`cross_validate`."""
+    from adasent.estimators.registry import make
+
+    estimator = make(system, **settings)
+    files = dict(vectors or {})
+    spec = spec_of(system, estimator, files)
+    # Tokenised here for the groups; also warns of odd texts once for all folds.
+    tokenizer = get_tokenizer(estimator.tokenizer)
+    whole = [run_tokenizer(tokenizer, text) for text in corpus.texts]
+    found = cut_of(whole, estimator.max_words, getattr(estimator, "max_height", None))
+    tokens = cut(whole, found.max_words)
+    if found.longest <= SHORT:
+        spec["max_words"] = found.max_words  # what is used: no fold cuts texts as short as these
+    fits_parser = spec.get("parser") == _OTHER_TEXTS
+    maker = Maker(system, dict(settings), files, corpus, fits_parser, estimator.tokenizer)
+    return Prepared(spec, maker, tokens)
+
+
 @dataclass
-class _Maker:
+class Maker:
     """Makes the estimators of all folds; reads what they share when the first is asked for."""
 
     system: str
@@ -171,16 +195,10 @@ class _Maker:
         return inputs
 
 
-def _spec(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
+def spec_of(system: str, estimator: Any, vectors: Mapping[str, Path]) -> dict[str, Any]:
+    """What a record says of how a run was made: every setting, with the values that are used."""
     spec = {"system": system, **estimator.get_params(deep=False)}
-    for name in (
-        "checkpoint",
-        "verbose",
-        "random_state",
-        "device",
-        "keep_examples",
-        "warm_start",
-    ):  # no matter
+    for name in _NO_MATTER:
         spec.pop(name, None)
     spec["tokenizer"] = tokenizer_name(estimator.tokenizer)
     if "vectors" in spec:

@@ -11,7 +11,8 @@ import inspect
 import platform
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,10 +89,7 @@ def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
     A record for each job; None where Ctrl-C has cut the training short, which is not a result.
     """
     choices = [_Choice(job) for job in jobs]
-    with warnings.catch_warnings():
-        # Of each call on each part; whoever reads the corpus says it once for all.
-        warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)
-        warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
+    with quiet_fits():
         trials = [choice.trial(s) for choice in choices for s in choice.job.settings]
         if _fit_all(trials, size):
             _fit_all([choice.last() for choice in choices if choice.lacks_last_training], size)
@@ -100,6 +98,15 @@ def train_group(jobs: Sequence[Job], size: int = 1) -> list[FoldRecord | None]:
             if choice.is_finished and choice.job.after is not None:
                 choice.job.after(choice.tested)
         return records
+
+
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Without what a fit says of each part; whoever reads the corpus says it once for all."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"of \d+ text", AdaSentWarning)
+        warnings.filterwarnings("ignore", "training was interrupted", AdaSentWarning)
+        yield
 
 
 @dataclass
@@ -270,7 +277,7 @@ def share_right(true: Sequence[Any], predicted: Sequence[Any]) -> float:
 
 def _fit_all(fits: Sequence[_Fit], size: int) -> bool:
     """Fit one stack after the other; whether all are fitted, and none was cut short."""
-    texts = _EncodedOnce()
+    texts = EncodedOnce()
     for start in range(0, len(fits), size):
         stack = fits[start : start + size]
         estimators = [fit.choice.job.estimator(fit.setting) for fit in stack]
@@ -282,7 +289,7 @@ def _fit_all(fits: Sequence[_Fit], size: int) -> bool:
     return True
 
 
-def _fit_stack(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedOnce) -> None:
+def _fit_stack(fits: Sequence[_Fit], estimators: Sequence[Any], texts: EncodedOnce) -> None:
     """All in one stack; in two, each half as large, if the device has no room for it."""
     started = time.perf_counter()
     if not hasattr(estimators[0], "encode"):
@@ -299,14 +306,18 @@ def _fit_stack(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedO
         fit.seconds, fit.n_together = seconds, len(fits)
 
 
-def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _EncodedOnce) -> bool:
+def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: EncodedOnce) -> bool:
     """Fit them as one; False if there is no room for several, and what was taken is given back."""
     import torch
 
     from adasent.estimators.neural import fit_encoded
 
     try:
-        fit_encoded(estimators, [texts(f, e) for f, e in zip(fits, estimators, strict=True)])
+        encoded = [
+            texts(fit.choice.job, estimator, fit.training, fit.validation)
+            for fit, estimator in zip(fits, estimators, strict=True)
+        ]
+        fit_encoded(estimators, encoded)
         return True
     except (RuntimeError, MemoryError) as error:
         by_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
@@ -318,20 +329,28 @@ def _fit_networks(fits: Sequence[_Fit], estimators: Sequence[Any], texts: _Encod
     return False
 
 
-class _EncodedOnce:
-    """Encodes the texts of a job for the first setting, and keeps them for the others."""
+class EncodedOnce:
+    """Encodes the texts of a job for the first setting, and keeps them for the others.
 
-    def __init__(self) -> None:
-        self._kept: list[tuple[Job, dict[str, Any], Any]] = []
+    ``most`` encodings are kept where settings differ in how texts are read; None keeps all.
+    """
 
-    def __call__(self, fit: _Fit, estimator: Any) -> Any:
-        settings, of_job = estimator.reading_settings(), fit.choice.job
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._kept: list[tuple[object, dict[str, Any], Any]] = []
+
+    def __call__(
+        self, of_job: object, estimator: Any, training: Part, validation: Part | None
+    ) -> Any:
+        """What the estimator's ``encode`` gives; only of the job that was asked about last."""
+        settings = estimator.reading_settings()
         self._kept = [kept for kept in self._kept if kept[0] is of_job]
         for _, others, encoded in self._kept:
             if are_same(settings, others):
                 return encoded
-        encoded = estimator.encode(*fit.training, validation=fit.validation)
+        encoded = estimator.encode(*training, validation=validation)
         self._kept.append((of_job, settings, encoded))
+        del self._kept[: 0 if self._most is None else -self._most]
         return encoded
 
 

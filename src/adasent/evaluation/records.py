@@ -118,11 +118,8 @@ def read_records(path: str | os.PathLike[str]) -> list[FoldRecord]:
         For a whole line that is not a record, with its number.
     """
     path = Path(path)
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is torn
     records = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(whole_lines(path), start=1):
         try:
             records.append(_from_json(json.loads(line)))
         except (ValueError, TypeError, KeyError) as error:
@@ -131,6 +128,11 @@ def read_records(path: str | os.PathLike[str]) -> list[FoldRecord]:
                 "give another file, or remove the line"
             ) from error
     return records
+
+
+def whole_lines(path: Path) -> list[bytes]:
+    """The lines of a file; none if there is no file. What follows the last line end is torn."""
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
 def append_record(path: str | os.PathLike[str], record: FoldRecord) -> FoldRecord:
@@ -142,16 +144,21 @@ def append_record(path: str | os.PathLike[str], record: FoldRecord) -> FoldRecor
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = json.dumps(_to_json(record), separators=(",", ":")) + "\n"
     with path.open("a+b") as file, _held(file):
         for known in read_records(path):
             if known.key == record.key:
                 return known
-        file.truncate(path.read_bytes().rfind(b"\n") + 1)  # cuts off a torn end
-        file.write(line.encode("ascii"))
-        file.flush()
-        os.fsync(file.fileno())
+        write_line(file, path, _to_json(record))
     return record
+
+
+def write_line(file: IO[bytes], path: Path, values: Any) -> None:
+    """Add JSON values to the file, open to append, and wait until they are on disk."""
+    line = json.dumps(values, separators=(",", ":")) + "\n"
+    file.truncate(path.read_bytes().rfind(b"\n") + 1)  # cuts off a torn end
+    file.write(line.encode("ascii"))
+    file.flush()
+    os.fsync(file.fileno())
 
 
 @contextmanager

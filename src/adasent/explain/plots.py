@@ -101,7 +101,7 @@ def pyramid(
             f"{n_words} words; explain a part of the text"
         )
     width, height = max(6.0, 0.62 * n_words + 2.6), max(0.52 * n_levels, 1.0) + 1.4
-    with _figure(dark, width, height) as (figure, theme):
+    with new_figure(dark, width, height) as (figure, theme):
         from matplotlib.collections import LineCollection
 
         shares = {"width_ratios": (1, max(2.0, 0.25 * n_words + 1))}
@@ -156,7 +156,7 @@ def beliefs(explanations: Sequence[Explanation], *, dark: bool = False) -> Any:
     matrix = np.full((len(explanations), n_levels), np.nan)
     for row, one in zip(matrix, explanations, strict=True):
         row[: len(one.beliefs)] = one.beliefs
-    with _figure(dark, 9.0, 0.36 * len(explanations) + 1.4) as (figure, theme):
+    with new_figure(dark, 9.0, 0.36 * len(explanations) + 1.4) as (figure, theme):
         axes = figure.subplots()
         image = axes.imshow(matrix, aspect="auto", cmap=_amounts(theme), vmin=0)
         names = [
@@ -174,7 +174,7 @@ def votes(explanation: Explanation, *, dark: bool = False) -> Any:
     """What each level says: its probabilities, and what of them its belief lets through."""
     shown = np.argsort(-explanation.probabilities, kind="stable")[: len(_MARKERS)].tolist()
     levels = np.arange(1, len(explanation.beliefs) + 1)
-    with _figure(dark, 7.5, 4.6) as (figure, theme):
+    with new_figure(dark, 7.5, 4.6) as (figure, theme):
         upper, lower = figure.subplots(2, sharex=True)
         base = np.zeros(len(levels))
         for i, colour, marker in zip(shown, map(colour_of, shown), _MARKERS, strict=False):
@@ -204,7 +204,7 @@ def decomposition(model: Model, text: str, *, dark: bool = False) -> Any:
     if n_words > MAX_WORDS:
         raise DataError(f"expected a phrase of at most {MAX_WORDS} words, got {n_words}")
     top = max(part.weight for part in found.parts)
-    with _figure(dark, max(4.0, 1.05 * n_words + 1.2), 0.7 * n_words + 1.1) as (figure, theme):
+    with new_figure(dark, max(4.0, 1.05 * n_words + 1.2), 0.7 * n_words + 1.1) as (figure, theme):
         axes = figure.subplots()
         for part in found.parts:
             x, y = part.start + (part.length - 1) / 2, part.length
@@ -232,7 +232,7 @@ def training(history: Epochs, *, dark: bool = False) -> Any:
         raise DataError("expected a history with at least one epoch to draw, got an empty one")
     epochs = np.arange(1, len(rows) + 1)
     names = list(rows[0])
-    with _figure(dark, 10.5, 3.4) as (figure, theme):
+    with new_figure(dark, 10.5, 3.4) as (figure, theme):
         loss, accuracy, flow = figure.subplots(1, 3)
         for axes, word in ((loss, "loss"), (accuracy, "accuracy")):
             found = [name for name in names if name.endswith(word)]
@@ -271,7 +271,7 @@ def confusion(report: Confusion, *, dark: bool = False) -> Any:
     counts = np.array(report.confusion)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 0.55 * len(labels) + 1.9
-    with _figure(dark, size + 0.6, size) as (figure, theme):
+    with new_figure(dark, size + 0.6, size) as (figure, theme):
         axes = figure.subplots()
         image = axes.imshow(shares, cmap=_amounts(theme), vmin=0, vmax=1)
         for i, row in enumerate(counts.tolist()):
@@ -291,7 +291,7 @@ def reliability(found: Stated, *, dark: bool = False) -> Any:
     """Share of right answers against the probability that was stated, and texts of each bin."""
     used = [(one.low, one.high, one.n, one.confidence, one.accuracy) for one in found.bins if one.n]
     low, high, counts, said, true = (np.array(column) for column in zip(*used, strict=True))
-    with _figure(dark, 4.8, 5.6) as (figure, theme):
+    with new_figure(dark, 4.8, 5.6) as (figure, theme):
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         bar = {"width": high - low, "align": "edge", "edgecolor": theme["paper"]}
         above.bar(low, true, color=CLASS_COLOURS[1], label="share of right answers", **bar)
@@ -325,7 +325,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 @contextmanager
-def _figure(dark: bool, width: float, height: float) -> Iterator[tuple[Any, dict[str, str]]]:
+def new_figure(dark: bool, width: float, height: float) -> Iterator[tuple[Any, dict[str, str]]]:
     """A figure and the colours around it; what is drawn within the block is in that theme."""
     require("matplotlib", "plots", "drawing a picture")
     from matplotlib import rc_context
