@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adasent.cli.console import console, progress
-from adasent.cli.groups import Given
+from adasent.cli.engine import PANEL, Askers
 from adasent.cli.models import read_levels
 from adasent.cli.reading import TextReading, say_table
 from adasent.errors import AdaSentWarning, ConfigError
@@ -25,67 +24,23 @@ if TYPE_CHECKING:
     from adasent.distributed.bulk import Report
     from adasent.distributed.bulk_worker import Done
 
-PANEL = "Over a cluster"
-
 
 @dataclass(frozen=True)
-class Cluster(Given):
-    """Options of a command that can ask models over a cluster."""
-
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="local|ray",
-            help="ray: over a Ray cluster; pip install 'adasent[ray]'.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "local"
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Of the Ray cluster; without, one is started on this machine.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Processes; one a core by default.", rich_help_panel=PANEL),
-    ] = None
-
-    @property
-    def is_ray(self) -> bool:
-        """Whether to work over a cluster; refuses what has no meaning otherwise."""
-        if self.engine not in ("local", "ray"):
-            raise ConfigError(f"--engine: expected local or ray, got {self.engine!r}")
-        beside = [word for word in self.words if word.startswith("--") and word != "--engine"]
-        if self.engine == "local" and beside:
-            raise ConfigError(f"{beside[0]}: it is of a cluster; add --engine ray")
-        return self.engine == "ray"
-
-    @contextmanager
-    def asking(self) -> Iterator[dict[str, Any]]:
-        """Keywords of :func:`adasent.teaching.teach.teach`, for the block."""
-        if not self.is_ray:
-            yield {}
-            return
-        from adasent.distributed.asking import ask_over
-        from adasent.distributed.cluster import connected
-
-        with connected(self.address, n_cpus=self.workers) as ray:
-            yield {"asking": ask_over(ray, self.workers)}
-
-
-@dataclass(frozen=True)
-class Parts(Cluster):
+class Parts(Askers):
     """Options of a command that writes answers in parts."""
 
     part_rows: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Rows of a part of --out, a folder then.", rich_help_panel=PANEL
+            metavar="N",
+            help="With Ray: rows of a part of --out, a folder then.",
+            rich_help_panel=PANEL,
         ),
     ] = None
+
+    @classmethod
+    def of_a_cluster(cls) -> tuple[str, ...]:
+        return (*super().of_a_cluster(), "--part-rows")
 
 
 def label(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adasent.cli import options
-from adasent.cli.bulk import Cluster
 from adasent.cli.console import console, progress, say
+from adasent.cli.engine import Askers
 from adasent.cli.folders import check_folder, claimed, holds_unfinished, save_model, stop
 from adasent.cli.groups import spread
 from adasent.cli.parts import Split, read_part
@@ -40,7 +40,7 @@ def teach(
     data: options.Data,
     reading: Reading,
     training: options.Training,
-    cluster: Cluster,
+    cluster: Askers,
     teacher: Annotated[
         list[str],
         typer.Option(
