@@ -43,6 +43,9 @@ class Limits:
     max_pending: int = 1000  # requests that are not answered yet
     max_pending_bytes: int = 32 * 2**20  # of the bodies of those
     body_seconds: int = 10  # in which a body must have arrived
+    max_head_bytes: int = 16 * 1024  # of the request line and the header fields
+    head_seconds: int = 10  # in which those must have arrived
+    max_connections: int = 1000  # fewer where the system allows few open files
 
     def __post_init__(self) -> None:
         for field in fields(self):

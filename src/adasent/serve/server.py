@@ -14,15 +14,19 @@ from fastapi import FastAPI
 from adasent.estimators.predictor import Predictor
 from adasent.runtime.threads import blas_threads
 from adasent.serve.app import Service, Stopping, create_app
+from adasent.serve.connections import Config, Room
 from adasent.serve.feedback import FeedbackFile
 from adasent.serve.hosts import names_of
 from adasent.serve.limits import Limits
+from adasent.serve.logs import sparing_logs
 from adasent.serve.work import warm_up
 
 #: Seconds for computing what is accepted, once told to stop; the rest is refused. And seconds more
 #: for clients to read their answers.
 COMPUTING_SECONDS = 10
 READING_SECONDS = 5
+#: Connections that the system keeps until they are taken over.
+BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
@@ -31,14 +35,21 @@ class Server(uvicorn.Server):
     def __init__(self, app: FastAPI) -> None:
         self._service: Service = app.state.service
         super().__init__(
-            uvicorn.Config(
+            Config(
                 app,
+                Room(self._service.limits),
                 log_level="warning",
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=COMPUTING_SECONDS + READING_SECONDS,
             )
         )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, with the queue of those who come at once as long as before."""
+        await super().startup(sockets)
+        for one in sockets or ():  # asyncio has made it as short as what it takes over in one go
+            one.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening; wait for answers on their way."""
@@ -67,7 +78,7 @@ def serve(
     the service answers to names of loopback alone, and to those of ``allow_hosts``.
     """
     kept = None if feedback is None else FeedbackFile(feedback)
-    with listen(host, port) as listening, blas_threads(1):
+    with listen(host, port) as listening, blas_threads(1), sparing_logs():
         # One thread a product: the lanes and the event loop share the cores.
         warm_up(predictor)
         if ready is not None:
@@ -79,7 +90,7 @@ def serve(
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; OSError says what is in the way."""
     family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    return socket.create_server(where[:2], family=family, backlog=2048)
+    return socket.create_server(where[:2], family=family, backlog=BACKLOG)
 
 
 def address(listening: socket.socket) -> str:
