@@ -12,6 +12,7 @@ from starlette.requests import Request
 from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
 from adasent.serve.app import create_app
+from adasent.serve.batching import Job
 from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
 
 SCOPE = {
@@ -73,8 +74,11 @@ def test_nothing_is_computed_for_a_client_that_is_gone(predictor: Predictor) -> 
     service = app.state.service
     statuses: list[int] = []
 
-    async def never(work: object, texts: object) -> None:
-        await asyncio.sleep(60)
+    submitted: list[Job] = []
+
+    def never(work: Any, texts: list[str]) -> Job:
+        submitted.append(Job(asyncio.get_running_loop().create_future(), work, texts))
+        return submitted[0]
 
     async def receive() -> dict[str, Any]:
         return messages.pop(0)
@@ -86,7 +90,7 @@ def test_nothing_is_computed_for_a_client_that_is_gone(predictor: Predictor) -> 
         {"type": "http.request", "body": b'{"texts": ["a"]}', "more_body": False},
         {"type": "http.disconnect"},
     ]
-    service.batcher.run = never
+    service.batcher.submit = never
 
     async def whole() -> None:
         async with asyncio.timeout(10):
@@ -95,6 +99,7 @@ def test_nothing_is_computed_for_a_client_that_is_gone(predictor: Predictor) -> 
     asyncio.run(whole())
     assert statuses[0] == 499
     assert service.gate.n_requests == 0
+    assert submitted[0].done.done()  # so its text is dropped
 
 
 def test_requests_are_bounded_and_counted_back() -> None:

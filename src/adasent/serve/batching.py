@@ -1,11 +1,11 @@
 """Computes the texts of concurrent requests together, in turns, in worker threads.
 
 No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
-closed at a cost, so that none takes long. Who waits is served by turns, and a text ten times as long
-waits for ten turns: so neither a request of a thousand texts nor many of long ones hold up those of
-a short text, and none waits for ever. A text too long for a batch goes to a thread of its own kind,
-the slow lane, and so does every explanation; where the system can, that thread gets what time of the
-processor the others leave.
+closed at a cost, so that none takes long. Who waits is served by turns, and a text ten times as
+long waits for ten turns: so neither a request of a thousand texts nor many of long ones hold up
+those of a short text, and none waits for ever. A text too long for a batch goes to a thread of its
+own kind, the slow lane, and so does every explanation; where the system can, that thread gets what
+time of the processor the others leave.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Whatever is not accepted is refused with a status and one line that says what is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
@@ -53,10 +53,11 @@ class Limits:
 
 
 class Gate:
-    """Counts what is unanswered, and refuses what would be too much."""
+    """Counts what is unanswered, tells how much it is, and refuses what would be too much."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tell: Callable[[int], None] = lambda n_requests: None):
         self.limits = limits
+        self._tell = tell
         self.n_requests = 0
         self.n_bytes = 0  # of their bodies, read so far
 
@@ -67,10 +68,12 @@ class Gate:
             raise _busy(f"{self.n_requests} requests wait already")
         admission = Admission(self)
         self.n_requests += 1
+        self._tell(self.n_requests)
         try:
             yield admission
         finally:
             self.n_requests -= 1
+            self._tell(self.n_requests)
             self.n_bytes -= admission.n_bytes
 
 
@@ -133,7 +136,12 @@ async def _read(request: Request, limits: Limits, admission: Admission) -> bytes
     """
     parts: list[bytes] = []
     refusal: Refused | None = None
-    async for part in request.stream():
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, more = message.get("body", b""), message.get("more_body", False)
         if refusal is not None:
             continue
         try:
