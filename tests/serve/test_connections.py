@@ -148,6 +148,26 @@ def test_no_room_while_all_are_busy(
         assert [each.result() for each in asked] == [200, 200]
 
 
+def test_nothing_is_computed_for_a_client_that_is_gone(
+    make_running: Callable[..., Any], held_up: Event, wait_until: Callable[..., None]
+) -> None:
+    running = make_running()
+    service = running.server._service
+    body = b'{"texts": ["a"]}'
+    head = HALF + b"ication/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with connect(running) as first, connect(running) as second:
+        first.sendall(head + body)
+        wait_until(lambda: service.gate.n_requests == 1)
+        second.sendall(head + body)
+        wait_until(lambda: service.gate.n_requests == 2)
+        second.close()
+        wait_until(lambda: service.gate.n_requests == 1)
+        held_up.set()
+        assert first.recv(2**16).startswith(b"HTTP/1.1 200")
+    counted = service.metrics.texts_of("/v1/predict")._value.get()
+    assert counted == 1
+
+
 def test_a_client_that_does_not_read_is_cut_off(
     strict: Any, caplog: pytest.LogCaptureFixture, wait_until: Callable[..., None]
 ) -> None:

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from adasent.serve.limits import Limits, Refused
+from adasent.serve.limits import PEER, Limits, Refused
 
 logger = logging.getLogger("adasent.serve")
 
@@ -91,11 +93,67 @@ class Config(uvicorn.Config):
 
     def __init__(self, app: Any, room: Room, **settings: Any) -> None:
         self.room = room
-        super().__init__(app, http=Connection, ws="none", backlog=room.at_once, **settings)
+        super().__init__(
+            app, http=Connection, ws="none", proxy_headers=False, backlog=room.at_once, **settings
+        )
+
+
+class Together:
+    """A transport that sends at once what is written in one turn of the event loop.
+
+    uvicorn writes the head and the body of an answer by themselves, and a call of the system each
+    costs as much as to make the answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a transport can."""
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send soon."""
+        if not self._parts:
+            self._loop.call_soon(self.flush)
+        self._parts.append(data)
+
+    def flush(self) -> None:
+        """Send now."""
+        if self._parts:
+            data = b"".join(self._parts)
+            self._parts.clear()
+            self._transport.write(data)
+
+    def write_eof(self) -> None:
+        """Send, and nothing after it."""
+        self.flush()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        """Send, and close."""
+        self.flush()
+        self._transport.close()
+
+
+class Peer:
+    """What a request cannot say of its client: whether all of it has come, and if it hung up."""
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        #: Called if the client hangs up before it has its answer.
+        self.when_gone: Callable[[], None] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the body has arrived."""
+        return not self._cycle.more_body
 
 
 class Connection(HttpToolsProtocol):
-    """A client's connection."""
+    """A client's connection; the application finds a :class:`Peer` in the scope."""
 
     def __init__(
         self,
@@ -113,12 +171,14 @@ class Connection(HttpToolsProtocol):
         self._silent = 0  # bytes since a head was complete or part of a body came
         self._refusal: Refused | None = None
         self._lingers = False
+        self._peers: deque[Peer] = deque()  # of requests that are not answered
 
     # -- asyncio's side
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the client in, or tell it that there is no room."""
         super().connection_made(transport)
+        self.transport = cast(asyncio.Transport, Together(transport, self.loop))
         if self._room.enter(self):
             self._await_head()
         else:
@@ -145,6 +205,9 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and its timers."""
         super().connection_lost(exc)
+        for peer in self._peers:
+            if peer.when_gone is not None:
+                peer.when_gone()
         self._room.leave(self)
         if self._lingers:
             self._lingers = False
@@ -170,6 +233,9 @@ class Connection(HttpToolsProtocol):
         self._no_deadline()
         self._room.work(self)
         super().on_headers_complete()
+        peer = Peer(self.cycle)
+        self._peers.append(peer)
+        self.scope[PEER] = peer  # type: ignore[literal-required]
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -192,6 +258,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, if none has come yet."""
+        self._peers.popleft()
         super().on_response_complete()
         if self._idle:
             self._room.wait(self)

@@ -5,6 +5,7 @@ And a short way for what is asked often: FastAPI's takes about as long as to lab
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
@@ -69,6 +70,7 @@ class Instrument:
         self.app = app
         self.metrics = metrics
         self.stopping = stopping
+        self._ids = map(f"{secrets.token_hex(6)}-{{:x}}".format, itertools.count())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -78,7 +80,7 @@ class Instrument:
         start = time.perf_counter()
         status = 500
         given = header(scope, b"x-request-id")
-        name = given if _SANE_ID.fullmatch(given) else secrets.token_hex(8).encode()
+        name = given if _SANE_ID.fullmatch(given) else next(self._ids).encode()
         scope["adasent.seen"] = one = Seen(name.decode())
 
         async def send_with_headers(message: Message) -> None:

@@ -23,13 +23,10 @@ from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Job, Work
 from adasent.serve.feedback import FeedbackFile, feedback_model
 from adasent.serve.front import seen
-from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
+from adasent.serve.limits import PEER, Gate, Limits, Refused, read_body, texts_model
 from adasent.serve.metrics import Metrics
 from adasent.serve.work import Explain, Predict
 from adasent.version import __version__
-
-#: Seconds after which it is looked whether the client still waits; most have their answer before.
-_PATIENCE = 0.5
 
 
 class Served:
@@ -136,27 +133,13 @@ class ModelApi:
 
 async def _while_connected(request: Request, job: Job) -> list[Any]:
     """What comes of a job, unless the client hangs up: nobody would read the result."""
-    loop = asyncio.get_running_loop()
-    waiting: asyncio.Future[Any] | None = None
-
-    def look() -> None:
-        nonlocal waiting
-        # The body has been read: all that can still come is the end of the connection.
-        waiting = asyncio.ensure_future(request.receive())
-        waiting.add_done_callback(hung_up)
-
-    def hung_up(task: asyncio.Future[Any]) -> None:
-        if not task.cancelled():
-            job.fail(Refused(499, "the client is gone"))
-
-    later = loop.call_later(_PATIENCE, look)
+    peer = request.scope.get(PEER)
+    if peer is not None:  # or it is no connection of ours
+        peer.when_gone = lambda: job.fail(Refused(499, "the client is gone"))
     try:
         return await job.results()
     finally:
         job.done.cancel()
-        later.cancel()
-        if waiting is not None:
-            waiting.cancel()
 
 
 def _examples(training: Mapping[str, Any], classes: list[Any]) -> list[schemas.Example]:
