@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -163,16 +164,28 @@ def _add_model(app: FastAPI, api: ModelApi, below: str, description: str) -> Non
     if served.feedback is not None:
         posts.append(("feedback", api.feedback, served.feedback_body, schemas.Stored))
     for path, endpoint, body, answer in posts:
-        content = {"application/json": {"schema": body.model_json_schema()}}
         problems = _PROBLEMS | (_NOT_STORED if answer is schemas.Stored else {})
         app.add_api_route(
             f"{below}/{path}",
             endpoint,
             methods=["POST"],
             responses={200: {"model": answer, "description": answer.__doc__}, **problems},
-            openapi_extra={"requestBody": {"required": True, "content": content}},
+            openapi_extra=_body(body),
         )
     app.add_api_route(description, api.model, response_description="The model.")
+
+    def describe_again() -> None:
+        for route in app.router.routes:
+            if getattr(route, "path", None) == f"{below}/feedback" and isinstance(route, APIRoute):
+                route.openapi_extra = _body(api.served.feedback_body)
+        app.openapi_schema = None
+
+    api.replaced.append(describe_again)
+
+
+def _body(schema: type[BaseModel]) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _add_service(app: FastAPI, service: Service) -> None:

@@ -6,7 +6,6 @@ And a short way for what is asked often: FastAPI's takes about as long as to lab
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 import re
 import secrets
@@ -107,7 +106,7 @@ class Instrument:
                     "seconds": round(seconds, 6),
                     "n_texts": one.n_texts,
                 }
-                requests_log.info(json.dumps(line), extra={"fields": line})
+                requests_log.info("request", extra={"fields": line})
 
 
 class Shortcuts:

@@ -1,12 +1,15 @@
-"""Log lines of the service: the same one is written once a minute, and then says how often."""
+"""Log lines of the service: the same one is written once a minute; as text or as JSON."""
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TextIO
 
 #: Loggers that say what clients can make happen again and again.
 NAMES = ("uvicorn.error", "asyncio", "adasent.serve")
@@ -65,3 +68,38 @@ def sparing_logs() -> Iterator[None]:
     finally:
         for one in loggers:
             one.removeFilter(spare)
+
+
+class JsonLines(logging.Formatter):
+    """A record as an object on a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Time, level and logger, and the fields of a request or a message."""
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"time": when, "level": record.levelname.lower(), "logger": record.name}
+        fields = getattr(record, "fields", None)
+        line |= {"message": record.getMessage()} if fields is None else fields
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+@contextmanager
+def json_logs(stream: TextIO | None = None) -> Iterator[None]:
+    """Within, logs are lines of JSON, one for each request among them; by default on stderr."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    loggers = [logging.getLogger(name) for name in NAMES]
+    requests = logging.getLogger("adasent.serve.requests")
+    before = [one.propagate for one in loggers]
+    for one in loggers:
+        one.addHandler(handler)
+        one.propagate = False
+    requests.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        requests.setLevel(logging.NOTSET)
+        for one, propagate in zip(loggers, before, strict=True):
+            one.removeHandler(handler)
+            one.propagate = propagate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -83,6 +83,14 @@ class ModelApi:
         self._gate = gate
         self._batcher = batcher
         self._metrics = metrics
+        #: Called when another model has taken the place of the first.
+        self.replaced: list[Callable[[], None]] = []
+
+    def replace(self, served: Served) -> None:
+        """Answer with another model from the next request on."""
+        self.served = served
+        for tell in self.replaced:
+            tell()
 
     async def predict(self, request: Request) -> Response:
         """Label texts."""
