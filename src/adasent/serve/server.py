@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ from adasent.serve.workers import check_workers, run_workers
 #: for clients to read their answers.
 COMPUTING_SECONDS = 10
 READING_SECONDS = 5
+#: Seconds after which a thread that computes in Python lets another one go on. The event loop gives
+#: way with each answer that it sends; at Python's 5 ms, an explanation would hold up every one.
+TURN_SECONDS = 0.0005
 #: Connections that the system keeps until they are taken over.
 BACKLOG = 2048
 
@@ -143,7 +147,7 @@ def serve(
     the service answers to names of loopback alone, and to those of ``allow_hosts``.
     """
     kept = None if feedback is None else FeedbackFile(feedback)
-    with _listening(host, port) as (listening,), blas_threads(1), sparing_logs():
+    with _listening(host, port) as (listening,), blas_threads(1), short_turns(), sparing_logs():
         # One thread a product: the lanes and the event loop share the cores.
         warm_up(predictor)
         if ready is not None:
@@ -178,6 +182,7 @@ def serve_folders(
     with ExitStack() as stack:
         sockets = stack.enter_context(_listening(host, port, options.n_workers))
         stack.enter_context(blas_threads(1))
+        stack.enter_context(short_turns())
         stack.enter_context(sparing_logs())
         if options.json_lines:
             stack.enter_context(json_logs())
@@ -217,6 +222,17 @@ def _check_forking(model: Served) -> None:
             f"{model.name}: a model that stands on an encoder has threads of its own, and such a "
             "process cannot be doubled; leave --workers out"
         )
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Within, threads take turns often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager
