@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
+from adasent.estimators.starter import find_model
 from adasent.runtime.threads import blas_threads
 from adasent.serve.app import Service, Stopping, app_of, create_app
 from adasent.serve.connections import Config, Room
@@ -177,7 +178,7 @@ def serve_folders(
     kept = {name: FeedbackFile(path) for name, path in (feedback or {}).items()}
     if unknown := kept.keys() - folders.keys():
         raise ConfigError(f"feedback for {min(unknown)!r}, but served are {', '.join(folders)}")
-    opened = {name: ModelFolder(path) for name, path in folders.items()}
+    opened = {name: ModelFolder(find_model(path)) for name, path in folders.items()}
     names = names_of(host, loopback=is_loopback(host), allowed=options.allow_hosts)
     with ExitStack() as stack:
         sockets = stack.enter_context(_listening(host, port, options.n_workers))
