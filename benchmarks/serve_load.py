@@ -2,16 +2,16 @@
 
     python benchmarks/serve_load.py MODEL --clients 200 --seconds 30
     python benchmarks/serve_load.py MODEL --clients 200 --seconds 5 --stop-after 2
-    python benchmarks/serve_load.py MODEL --clients 140 --long 40 --explain 20 --seconds 20
+    python benchmarks/serve_load.py MODEL --clients 170 --long 20 --explain 10 --seconds 15
     python benchmarks/serve_load.py MODEL --against OTHER/src --turns 3 --seconds 10
     python benchmarks/serve_load.py MODEL --page
 
 Each client keeps a connection open and sends the next request when it has the answer. Further
-clients are reported separately: with ``--bulk N`` they send 1,000 texts at a time, with ``--long N`` a
-text of 180 to 2,000 words, with ``--explain N`` they ask for explanations. With ``--half N`` so
-many connections send half a head and are opened anew when they are closed. With ``--stop-after``
-the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under load. Exits with 1 if a request
-got no answer and no error, or, unless the service was stopped, an error.
+clients are reported separately: with ``--bulk N`` they send 1,000 texts at a time, with
+``--long N`` a text of 180 to 2,000 words, with ``--explain N`` they ask for explanations. With
+``--half N`` so many connections send half a head and are opened anew when they are closed. With
+``--stop-after`` the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under load. Exits
+with 1 if a request got no answer and no error, or, unless the service was stopped, an error.
 
 ``--against`` compares with the service of another source tree, in turns, by the same clients.
 ``--workers`` is passed on to ``adasent serve``.
@@ -210,6 +210,19 @@ def service(
             process.terminate()
 
 
+def memory(pid: int) -> float | None:
+    """Of a process and those below it, in MB, what they share counted once; None off Linux."""
+    total = 0
+    try:
+        below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        for one in (str(pid), *below):
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text(encoding="ascii").splitlines()
+            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    except OSError:
+        return None
+    return total / 1024
+
+
 @dataclass(frozen=True)
 class Load:
     """What is asked, how often, and what befalls the service meanwhile."""
@@ -252,7 +265,7 @@ SHOWN = (
     Load(),
     Load(seconds=10, bulk=3),
     Load(20, 6, "/v1/explain"),
-    Load(140, 20, long=40, explain=20),
+    Load(170, 15, long=20, explain=10),
     Load(seconds=10, half=1500),
     Load(seconds=10, workers=2),
     Load(seconds=5, stop_after=2),
@@ -295,9 +308,14 @@ async def run(
             loop.call_later(load.stop_after, process.send_signal, how)
         await asyncio.gather(*clients)
         elapsed = time.perf_counter() - start
+        used = memory(process.pid) if load.stop_after is None else None
     if load.stop_after is not None:
         elapsed = load.stop_after
     rows = [tallies[name].row(title, elapsed) for name, (_, title) in groups.items()]
+    for row in rows:
+        row["memory, MB"] = ""
+    if used is not None:
+        rows[0]["memory, MB"] = used
     outcomes = sum((tally.outcomes for tally in tallies.values()), Counter[str]())
     allowed = {"200"} if load.stop_after is None else set(outcomes) - {"lost"}
     return rows, bool(outcomes) and set(outcomes) <= allowed
