@@ -2,13 +2,14 @@
 
 Run in a process of its own, by ``tests/test_triton.py``. The library's own code launches the
 kernels, on tensors of the CPU, so that they are compiled for just the arguments that it passes; a
-launch compiles and does nothing more.
+launch compiles and does nothing more. With ``--all`` in all that settings can make of them.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import sys
 from typing import Any
 
 import torch
@@ -24,6 +25,14 @@ from adasent.training.optimizer import OPTIMIZERS, AdagradStep, AdamStep
 from adasent.training.rows_triton import TritonRows
 
 SIZE = 100  # D of the default settings
+ALL = "--all" in sys.argv
+#: Groups, precisions and activations: each beside each of the others, but 25 groups in double.
+PYRAMIDS = [
+    *((1, "highest", "tanh"), (25, "highest", "relu"), (SIZE, "highest", "tanh")),
+    *((1, "medium", "relu"), (25, "medium", "tanh"), (SIZE, "medium", "relu")),
+    *((1, "double", "tanh"), (SIZE, "double", "relu")),
+]
+ALL_PYRAMIDS = itertools.product((1, 25, SIZE), ("highest", "medium", "double"), ("tanh", "relu"))
 
 
 class Absent:
@@ -48,13 +57,10 @@ def compile_only(kernel: JITFunction, *arguments: Any, warmup: bool, **options: 
 
 def pyramid() -> None:
     """Forward and backward."""
-    settings = itertools.product((1, 25, SIZE), ("highest", "medium", "double"), ("tanh", "relu"))
-    for n_groups, precision, activation in settings:
+    for n_groups, precision, activation in ALL_PYRAMIDS if ALL else PYRAMIDS:
         dtype = torch.float64 if precision == "double" else torch.float32
         if dtype == torch.float32:
             torch.set_float32_matmul_precision(precision)
-        elif n_groups == 25:
-            continue  # to save time
         gates = 3 * n_groups
         shapes = [(SIZE, SIZE), (SIZE, SIZE), (SIZE,), (gates, SIZE), (gates, SIZE), (gates,)]
         weights = PyramidWeights(
@@ -94,7 +100,9 @@ def dropout() -> None:
 
 def level_norm() -> None:
     """Forward and backward; by all inputs, by x and by the weights."""
-    for size, dtype in itertools.product((1, 7, SIZE, 300), (torch.float32, torch.float64)):
+    for size, dtype in itertools.product(
+        (1, 7, SIZE, 300) if ALL else (1, SIZE), (torch.float32, torch.float64)
+    ):
         x, weight = torch.zeros(2, 3, size, dtype=dtype), torch.ones(size, dtype=dtype)
         for by_x, by_weights in ((True, True), (True, False), (False, True)):
             x.requires_grad_(by_x)

@@ -21,12 +21,17 @@ KERNELS = {
 SHARED = 232_448  # bytes of shared memory that a program may have
 
 
-def test_every_kernel_compiles_and_fits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], pytest.param(["--all"], marks=pytest.mark.slow)])
+def test_every_kernel_compiles_and_fits(tmp_path: Path, options: list[str]) -> None:
     settings = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
     settings.pop("TRITON_INTERPRET", None)  # which other tests set: hence a process of its own
     script = Path(__file__).with_name("compile_kernels.py")
     result = subprocess.run(
-        [sys.executable, str(script)], env=settings, capture_output=True, text=True, check=False
+        [sys.executable, str(script), *options],
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     found = {row["kernel"]: row for row in map(json.loads, result.stdout.splitlines())}

@@ -26,7 +26,7 @@ from triton_interpreter import repair_interpreter
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     repair_interpreter()
     monkeypatch.setattr(gpu_pyramid, "DEVICE", "cpu")
-    monkeypatch.setattr(gpu_pyramid, "LENGTHS", {"2": [2, 2], "mixed": [3, 1, 4]})
+    monkeypatch.setattr(gpu_pyramid, "LENGTHS", {"2": [2, 2], "mixed": [3, 1, 2]})
     monkeypatch.setattr(cuda, "_empty", cuda._empty)  # which the check poisons
     before = torch.get_float32_matmul_precision()
     yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -222,6 +223,8 @@ def test_completion(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
+        # The shell is looked for among this process's parents, and there may be none.
+        env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
     ).stdout
     assert "_ADASENT_COMPLETE=complete_bash" in script
     env = {

@@ -29,7 +29,7 @@ from pyramid_cases import assert_same, outcome, random_weights, random_words, re
 from triton_interpreter import repair_interpreter  # noqa: E402
 
 DEVICE = "cuda" if HAS_CUDA else "cpu"
-MIXED = [5, 1, 9, 5, 2]
+MIXED = [4, 1, 6, 4, 2]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,8 +136,16 @@ def medium() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("medium")
-@pytest.mark.parametrize(("most", "height"), [(300, None), (2**28, 3)])
-@pytest.mark.parametrize(("size", "n_groups"), [(12, 1), (12, 3), (12, 12), (16, 16)])
+@pytest.mark.parametrize(
+    ("size", "n_groups", "most", "height"),
+    [
+        (12, 1, 300, None),
+        (12, 12, 300, None),
+        (12, 1, 2**28, 3),
+        (12, 3, 2**28, 3),
+        (16, 16, 2**28, 3),
+    ],
+)
 def test_rounded_products_stay_near_the_reference(
     size: int, n_groups: int, most: int, height: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,12 +168,12 @@ def test_what_fills_rounded_rows_up_is_written(
 ) -> None:
     """Products read 16 numbers of a row of 12, and 32 of 28: one that nobody wrote is NaN."""
     monkeypatch.setattr(cuda, "SEGMENT", segment)
-    found = outcome(pyramid_cuda, [19, 3], 12, dtype=torch.float32, device=DEVICE)
+    found = outcome(pyramid_cuda, [7, 3], 12, dtype=torch.float32, device=DEVICE)
     assert all(tensor.isfinite().all() for tensor in found)
-    words, lengths = words_of([19, 3], 12)
+    words, lengths = words_of([7, 3], 12)
     weights = PyramidWeights(*[weight.float() for weight in weights_of(12)[:6]])
     alone = pyramid_cuda(words.float(), lengths, weights)  # without a gradient
-    torch.testing.assert_close(alone.cpu(), found[0][:, :19])
+    torch.testing.assert_close(alone.cpu(), found[0][:, :7])
 
 
 @pytest.mark.usefixtures("medium")

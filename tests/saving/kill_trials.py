@@ -339,6 +339,16 @@ def write_reviews(path: Path) -> None:
             rows.writerow([f"the {nouns[i % 6]} was {bad[i % 4]}, number {i}", "neg"])
 
 
+def import_all() -> None:
+    """What the children would else import each for itself."""
+    import numba
+
+    for name in ("cli.app", "estimators.adasent", "estimators.counts", "evaluation.crossval"):
+        importlib.import_module(f"adasent.{name}")
+    importlib.import_module("torch.fx.experimental.symbolic_shapes")  # for the first gradient
+    numba.njit(lambda x: x + 1)(1)  # for the first compiled function
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--trials", type=int, default=60, help="random moments, of all commands")
@@ -349,9 +359,8 @@ def main() -> int:
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     sys.path.insert(0, str(Path(__file__).parent))
-    if not options.spawn:  # what the children share
-        for name in ("cli.app", "estimators.adasent", "estimators.counts", "evaluation.crossval"):
-            importlib.import_module(f"adasent.{name}")
+    if not options.spawn:
+        import_all()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as home:
         trials = Trials(Path(home), options.spawn)

@@ -13,7 +13,7 @@ import pytest
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the trials fork")
 def test_killed_commands_end_as_undisturbed_ones_do() -> None:
     script = Path(__file__).with_name("kill_trials.py")
-    words = [sys.executable, str(script), "--quick", "--trials", "4"]
+    words = [sys.executable, str(script), "--quick", "--trials", "2"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "13 trials at named moments and 4 at random ones" in done.stdout
+    assert "13 trials at named moments and 2 at random ones" in done.stdout

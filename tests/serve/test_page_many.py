@@ -106,6 +106,28 @@ def test_a_csv_file_keeps_its_columns(
     assert [row[1] for row in cells(page)] == ["id", "1", "2", "3"]
 
 
+def test_a_page_that_waits_for_the_model_takes_no_click_and_keeps_what_is_pasted(
+    visit: Callable[..., Visit],
+) -> None:
+    page = visit("/docs")
+    held: list[Any] = []
+    page.page.route("**/v1/model", lambda route: held.append(route))
+    page.open()
+    open_many(page)
+    page.page.locator("#lines").fill("good\nbad")
+    buttons = [page.page.locator(name) for name in ("#start", "#compare", "#copy")]
+    for button in buttons:
+        playwright.expect(button).to_be_disabled()
+    playwright.expect(page.page.locator("#model")).not_to_contain_text("words")
+    assert held
+    for route in held:
+        route.continue_()
+    for button in buttons:
+        playwright.expect(button).to_be_enabled()
+    classify(page, 2)
+    playwright.expect(page.page.locator("#state")).to_have_text("2 of 2 texts answered")
+
+
 def test_a_file_that_is_dropped(visit: Callable[..., Visit]) -> None:
     page = visit()
     open_many(page)

@@ -141,3 +141,5 @@ startMany(known, (text) => {
   first.input.focus({ preventScroll: true });
   first.root.scrollIntoView();
 });
+// Until now nobody would have heard a click.
+for (const id of ["compare", "copy", "start"]) find(id).disabled = false;
