@@ -9,7 +9,7 @@
 Each client keeps a connection open and sends the next request when it has the answer. Further
 clients are reported separately: with ``--bulk N`` they send 1,000 texts at a time, with
 ``--long N`` a text of 180 to 2,000 words, with ``--explain N`` they ask for explanations. With
-``--half N`` so many connections send half a head and are opened anew when they are closed. With
+``--half N`` so many connections send half a head, and are opened anew a second after they were closed. With
 ``--stop-after`` the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under load. Exits
 with 1 if a request got no answer and no error, or, unless the service was stopped, an error.
 
@@ -166,7 +166,7 @@ async def client(
 
 
 async def half_request(where: tuple[str, int], until: float) -> None:
-    """Hold a connection with half a head open, and open another when it is closed."""
+    """Hold a connection with half a head open; of one that is closed, open another soon."""
     while (left := until - time.perf_counter()) > 0:
         try:
             reader, writer = await asyncio.open_connection(*where)
@@ -175,7 +175,8 @@ async def half_request(where: tuple[str, int], until: float) -> None:
                 await reader.read()
             writer.close()
         except OSError:  # a timeout is one too
-            await asyncio.sleep(0.01)
+            pass
+        await asyncio.sleep(min(1, max(0, until - time.perf_counter())))
 
 
 async def answer(reader: asyncio.StreamReader) -> tuple[int, bool]:

@@ -76,11 +76,13 @@ def test_a_head_without_an_end_is_not_kept(strict: Any) -> None:
             raise AssertionError("it took 640 MB")
 
 
-def test_fields_after_a_body_are_bounded_too(strict: Any) -> None:
+def test_fields_after_a_body_are_bounded_too(strict: Any, wait_until: Callable[..., None]) -> None:
+    gate = strict.server._service.gate
     with connect(strict) as one:
         one.sendall(HALF + b"ication/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nMore: ")
+        wait_until(lambda: gate.n_requests == 1)
         one.sendall(2000 * b"x")
-        assert b"200 OK" not in rest(one)
+        assert rest(one) == b""
 
 
 @pytest.mark.parametrize("sent", [b"", HALF, b"\r\n\r\n"], ids=["nothing", "half", "lines"])

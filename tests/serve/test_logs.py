@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from adasent.serve import reload
 from adasent.serve.logs import Sparing, sparing_logs
 
 
@@ -60,3 +61,10 @@ def test_only_within(caplog: pytest.LogCaptureFixture) -> None:
             logger.warning("again")
     logger.warning("again")
     assert caplog.messages == ["again", "again"]
+
+
+def test_what_no_client_can_cause_is_always_written(caplog: pytest.LogCaptureFixture) -> None:
+    with sparing_logs():
+        for _ in range(2):
+            reload.logger.warning("now served is another model")
+    assert len(caplog.messages) == 2

@@ -31,7 +31,7 @@ def serve(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="[NAME=]DIR...",
+            metavar="[NAME=]DIR",
             help="Folder of a trained model; of several, each with its name.",
         ),
     ],

@@ -31,7 +31,7 @@ BATCH_COST = 30_000
 #: A text's part of a turn, in characters: at least, and at most before it is known what it costs.
 _LEAST, _MOST = 100, 1100
 #: By how much the slow lane gives way to others, as ``nice`` counts.
-_NICE = 10
+_NICE = 5
 
 
 class Work(Protocol):

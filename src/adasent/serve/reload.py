@@ -21,7 +21,7 @@ from adasent.saving.folder import FILES
 from adasent.serve.models import ModelApi, Served
 from adasent.serve.work import warm_up
 
-logger = logging.getLogger("adasent.serve")
+logger = logging.getLogger(__name__)  # not among those that are written sparingly
 
 #: Seconds between looks at the folders.
 _SECONDS = 1.0

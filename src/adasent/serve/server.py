@@ -73,8 +73,18 @@ class Options:
 class Server(uvicorn.Server):
     """uvicorn, but requests that would be cut off on stopping are told so.
 
-    ``folders`` are those of the models, by name, where they may be replaced; ``parent`` is a file
-    descriptor that ends when the server shall.
+    Parameters
+    ----------
+    folders
+        Of the models, by name, where they may be replaced.
+    watch, json_lines
+        As of :class:`Options`.
+    again
+        Whether the folders may have changed since they were read.
+    parent
+        A file descriptor that ends when the server shall.
+    at_the_end
+        Called when all is answered. A signal ends the process before the caller could.
     """
 
     def __init__(
@@ -86,7 +96,9 @@ class Server(uvicorn.Server):
         again: bool = False,
         parent: int | None = None,
         json_lines: bool = False,
+        at_the_end: Callable[[], None] | None = None,
     ) -> None:
+        self._at_the_end = at_the_end
         self._service: Service = app.state.service
         self._reloader = Reloader(self._service.apis, folders or {}, watch)
         self._again = again
@@ -128,6 +140,8 @@ class Server(uvicorn.Server):
         patience = loop.call_later(COMPUTING_SECONDS, self._service.batcher.abandon, Stopping())
         await super().shutdown(sockets)
         patience.cancel()
+        if self._at_the_end is not None:
+            await asyncio.to_thread(self._at_the_end)
 
 
 def serve(
@@ -199,17 +213,15 @@ def serve_folders(
 
         def work(listening: socket.socket, parent: int | None = None, again: bool = False) -> None:
             app = app_of(models, names, options.token)
-            with ExitStack() as at_the_end:
-                if options.telemetry:
-                    at_the_end.callback(instrument(app))
-                Server(
-                    app,
-                    opened,
-                    watch=options.watch,
-                    again=again,
-                    parent=parent,
-                    json_lines=options.json_lines,
-                ).run([listening])
+            Server(
+                app,
+                opened,
+                watch=options.watch,
+                again=again,
+                parent=parent,
+                json_lines=options.json_lines,
+                at_the_end=instrument(app) if options.telemetry else None,
+            ).run([listening])
 
         if options.n_workers == 1:
             work(sockets[0])

@@ -25,7 +25,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from adasent.errors import AdaSentError, ConfigError
 from adasent.serve.metrics import FOLDER
 
-logger = logging.getLogger("adasent.serve")
+logger = logging.getLogger(__name__)  # not among those that are written sparingly
 
 #: A process that ends before so many seconds has not served; so often in a row, and all end.
 _SECONDS = 2.0
