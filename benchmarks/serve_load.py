@@ -9,9 +9,10 @@
 Each client keeps a connection open and sends the next request when it has the answer. Further
 clients are reported separately: with ``--bulk N`` they send 1,000 texts at a time, with
 ``--long N`` a text of 180 to 2,000 words, with ``--explain N`` they ask for explanations. With
-``--half N`` so many connections send half a head, and are opened anew a second after they were closed. With
-``--stop-after`` the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under load. Exits
-with 1 if a request got no answer and no error, or, unless the service was stopped, an error.
+``--half N`` so many connections send half a head, and are opened anew a second after they were
+closed. With ``--stop-after`` the service is told to stop (SIGTERM; SIGKILL with ``--kill``) under
+load. Exits with 1 if a request got no answer and no error, or, unless the service was stopped, an
+error.
 
 ``--against`` compares with the service of another source tree, in turns, by the same clients.
 ``--workers`` is passed on to ``adasent serve``.
