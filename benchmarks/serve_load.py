@@ -15,7 +15,7 @@ load. Exits with 1 if a request got no answer and no error, or, unless the servi
 error.
 
 ``--against`` compares with the service of another source tree, in turns, by the same clients.
-``--workers`` is passed on to ``adasent serve``.
+``--workers`` is passed on to ``adasent serve``, not to that of the other tree.
 
 ``--page`` runs what ``docs/service.md`` shows, writes ``benchmarks/results/serve.csv`` and fills
 the table of the page.
@@ -37,7 +37,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -329,7 +329,8 @@ def compare(model: str, load: Load, other: str, turns: int) -> bool:
     well = True
     for turn in range(turns):
         for source in (None, other) if turn % 2 else (other, None):
-            rows, accounted = asyncio.run(run(model, load, source))
+            one = load if source is None else replace(load, workers=1)  # it may know no others
+            rows, accounted = asyncio.run(run(model, one, source))
             found[source].append(rows[0])
             well = well and accounted
     for what in ("requests/s", "median, ms", "99 % below, ms"):
