@@ -1,11 +1,11 @@
 """Computes the texts of concurrent requests together, in turns, in worker threads.
 
 No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
-closed at a cost, so that none takes long. Who waits is served by turns, and a text ten times as
-long waits for ten turns: so neither a request of a thousand texts nor many of long ones hold up
-those of a short text, and none waits for ever. A text too long for a batch goes to a thread of its
-own kind, the slow lane, and so does every explanation; where the system can, that thread gets what
-time of the processor the others leave.
+closed at a cost, so that none takes long. Who waits is served by turns, and a text of ten long
+sentences waits for ten turns: so neither a request of a thousand texts nor many of long ones hold
+up those of a short text, and none waits for ever. A text too long for a batch goes to a thread of
+its own kind, the slow lane, and so does every explanation; where the system can, that thread gives
+way to the others.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Queued = TypeVar("Queued")
 #: Cost at which a batch is closed, in squared words: 60 sentences of 22 words, some hundredth of a
 #: second. A text that costs more alone, from about 170 words on, is for the slow lane.
 BATCH_COST = 30_000
-#: A text's part of a turn, in characters: at least, and at most before it is known what it costs.
-_LEAST, _MOST = 100, 1100
+#: A text's part of a turn, in characters: at least, so that all sentences are alike, and at most
+#: before it is known what it costs.
+_LEAST, _MOST = 300, 1100
 #: By how much the slow lane gives way to others, as ``nice`` counts.
 _NICE = 5
 
