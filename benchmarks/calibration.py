@@ -1,13 +1,16 @@
 """How far are stated probabilities from what comes true, with and without calibration?
 
     ADASENT_DATA=mirror python benchmarks/calibration.py [--sets CR TREC] [--folds 0 1 2] [--few]
+    ADASENT_DATA=mirror python benchmarks/calibration.py --sets TREC --inside --folds 0 1 2
 
 Trains AdaSent with its default settings on the vectors ``wiki-imdb-200d``, on folds of MR and CR
 (stratified, ten, seed 0) and on TREC's official split; with ``--few`` on 1,000 texts alone, and
-tests on all others (of TREC, of its training part), which are many. Looks at the test part once
-with the temperature taken out of the model again, and once with it. Runs that
+tests on all others (of TREC, of its training part), which are many. TREC's test part is small: with
+``--inside`` its training part is measured as MR and CR are, on ten folds of its own. Looks at the
+test part once with the temperature taken out of the model again, and once with it. Runs that
 ``build/calibration`` has are not made again. Writes ``benchmarks/results/calibration.csv``, a row
-for each run and one for all folds of a set pooled, and fills the table of ``docs/evaluation.md``.
+for each run and one for all folds of a set pooled, beside the rows that it has of other runs, and
+fills the table of ``docs/evaluation.md``.
 
 calibration error
     Expected calibration error, 15 bins of equal width.
@@ -51,6 +54,8 @@ VECTORS = "wiki-imdb-200d"
 N_DRAWS = 1000
 #: What stands for a fold where few texts are trained on, and how many.
 FEW, N_FEW = "few", 1000
+#: Begins the name of a fold of an official training part.
+INSIDE = "inside"
 LIMIT = 0.03
 
 
@@ -74,7 +79,12 @@ def part_of(corpus: Corpus, fold: str) -> tuple[str, np.ndarray, np.ndarray]:
         return f"{N_FEW:,} to train on", known[few], known[rest]
     if is_split:
         part = official_split(corpus)
-        return "official", part.train, part.test
+        if not fold.startswith(INSIDE):
+            return "official", part.train, part.test
+        inner = stratified_folds(take(corpus.labels, part.train))
+        one = inner[int(fold.removeprefix(INSIDE))]
+        name = f"training part, {one.index + 1} of {len(inner)}"
+        return name, part.train[one.train], part.train[one.test]
     parts = stratified_folds(corpus.labels)
     return f"{int(fold) + 1} of {len(parts)}", parts[int(fold)].train, parts[int(fold)].test
 
@@ -115,10 +125,10 @@ def kept(corpus: Corpus, fold: str) -> Run:
         return Run(facts, found["true"], found["before"], found["after"])
 
 
-def pooled(runs: list[Run]) -> Run:
-    """The test parts of several folds as one."""
+def pooled(runs: list[Run], of: str = "") -> Run:
+    """The test parts of several folds as one; ``of`` says of what they are."""
     facts = runs[0].facts | {
-        "fold": f"{len(runs)} folds together",
+        "fold": f"{of}{len(runs)} folds together",
         "temperature": float(np.mean([run.facts["temperature"] for run in runs])),
     }
     columns = zip(*((run.true, run.before, run.after) for run in runs), strict=True)
@@ -174,29 +184,47 @@ def table(rows: list[dict[str, str]]) -> str:
     return markdown([*titles, "log loss", "accuracy", f"below {LIMIT}"], shown)
 
 
+def rows_of(corpus: Corpus) -> list[dict[str, Any]]:
+    """Of the runs of a set that are there: a row each, and one for folds of a kind together."""
+    names = [path.stem.split("-")[1] for path in sorted(RUNS.glob(f"{corpus.name}-*.npz"))]
+    runs = {name: kept(corpus, name) for name in names}
+    rows = [row(run) for run in runs.values()]
+    inside = [run for name, run in runs.items() if name.startswith(INSIDE)]
+    others = [run for name, run in runs.items() if not name.startswith((INSIDE, FEW))]
+    for of, folds in {"training part, ": inside, "": others}.items():
+        rows += [row(pooled(folds, of))] if len(folds) > 1 else []
+    return rows
+
+
+def merged(before: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Rows by set, those of a run made anew in the place of its older one."""
+    found = {(one["set"], one["fold"]): one for one in (*before, *new)}
+    return sorted(found.values(), key=lambda one: SETS.index(one["set"]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--folds", nargs="+", type=int, default=[0], help="of MR and CR")
     parser.add_argument("--few", action="store_true")
+    parser.add_argument("--inside", action="store_true", help="folds of TREC's training part")
     options = parser.parse_args()
     for name in options.sets:
         corpus = load(name)
-        folds = [0] if corpus.test is not None else options.folds
-        for fold in [FEW] if options.few else map(str, folds):
+        folds = [str(fold) for fold in options.folds]
+        if corpus.test is not None:
+            folds = [INSIDE + fold for fold in folds] if options.inside else ["0"]
+        for fold in [FEW] if options.few else folds:
             print(json.dumps(row(kept(corpus, fold))), flush=True)
-    rows = []
-    for name in SETS:
-        corpus, there = load(name), sorted(RUNS.glob(f"{name}-*.npz"))
-        runs = {fold: kept(corpus, fold) for fold in (one.stem.split("-")[1] for one in there)}
-        rows += [row(run) for run in runs.values()]
-        folds = [run for fold, run in runs.items() if fold != FEW]
-        rows += [row(pooled(folds))] if len(folds) > 1 else []
+    with RESULTS.open(encoding="utf-8", newline="") as file:
+        before = list(csv.DictReader(file))
+    new = [one for name in SETS for one in rows_of(load(name))]
+    rows = merged(before, [{k: str(v) for k, v in one.items()} for one in new])
     with RESULTS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    body = table([{k: str(v) for k, v in one.items()} for one in rows])
+    body = table(rows)
     print(f"\n{body}")
     page = put_between_marks(PAGE.read_text("utf-8"), "calibration", "calibration.py", body)
     PAGE.write_text(page, encoding="utf-8")

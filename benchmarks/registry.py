@@ -102,6 +102,8 @@ CPU = {
     "memory": Benchmark("inference", "memory_against_length", systems="adasent"),
     "roofline": Benchmark("roofline", "roofline"),
     "training": Benchmark("training", "step", threads=2),
+    "onnx": Benchmark("onnx_rate", "on_mr"),
+    "onnx-levels": Benchmark("onnx_rate", "unrolled_levels"),
     "peers": Benchmark("peers", "on_mr", systems="all"),
 }
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -84,3 +87,21 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of downloads and features for one test."""
     monkeypatch.setenv("ADASENT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium; its driver keeps an event loop running in this thread until it ends."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
+    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        pytest.skip("needs a browser: apt install chromium")
+    with playwright.sync_playwright() as driver:
+        # Chromium refuses to sandbox for root, as whom containers run.
+        args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+        found = driver.chromium.launch(executable_path=chromium, args=args)
+        yield found
+        found.close()

@@ -64,6 +64,7 @@ class Pair:
             vocabulary.to_list(),
             self.table.to_tensors() | self.tensors,
             {"seed": 1},
+            thresholds=np.full(len(classes), 0.5) if self.config.multilabel else None,
         )
         write_model(folder, saved)
         return folder

@@ -15,29 +15,16 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from adasent.cli.app import app
-
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
-
-
-def blocks(page: Path, *languages: str) -> Iterator[tuple[str, str]]:
-    """Language and text of each block of these languages."""
-    for _, language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language in languages:
-            yield language, body
+from docs_cases.blocks import PAGES, ROOT, blocks
 
 
 def commands(page: Path) -> Iterator[list[str]]:
     """The words of each `adasent ...` that a reader is shown."""
-    for language, body in blocks(page, "sh", "console"):
-        for line in body.replace("\\\n", " ").splitlines():
-            if language == "console" and not line.strip().startswith("$ "):
-                continue  # what was printed
-            for part in re.split(r" \| | && ", line.strip().removeprefix("$ ")):
-                words = shlex.split(part, comments=True) if part.startswith("adasent ") else []
-                if words:
-                    yield words[1:]
+    for block in blocks(page):
+        for command in block.commands:
+            for part in re.split(r" \| | && ", command.text):
+                if part.startswith("adasent "):
+                    yield shlex.split(part)[1:]
 
 
 def find(words: list[str]) -> tuple[Any, list[str]]:
@@ -67,8 +54,8 @@ def test_commands_and_their_options_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_can_be_read_and_its_imports_work(page: Path) -> None:
-    for _, body in blocks(page, "python"):
-        for node in ast.walk(ast.parse(body)):
+    for block in blocks(page):
+        for node in ast.walk(ast.parse(block.body if block.language == "python" else "")):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adasent"):
                 module = importlib.import_module(str(node.module))
                 for alias in node.names:

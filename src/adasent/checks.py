@@ -6,6 +6,7 @@ Configurations are frozen dataclasses over :class:`JsonConfig`, checked when the
 from __future__ import annotations
 
 import math
+import os
 import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -50,6 +51,11 @@ def check_flag(name: str, value: object) -> None:
     """Raise ``ConfigError`` unless ``value`` is True or False."""
     if not isinstance(value, bool):
         raise ConfigError(f"{name} must be True or False; got {_shown(value)}")
+
+
+def switched_on(variable: str) -> bool:
+    """Whether a variable of the environment says yes."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "false", "no")
 
 
 def _inside(value: object, low: float, high: float, whole: bool) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.calibration import Run, by_chance, pooled, row, table
+from adasent.data import Corpus
+from benchmarks.calibration import Run, by_chance, merged, part_of, pooled, row, table
 
 
 def run(n: int, fold: str, temperature: float) -> Run:
@@ -54,3 +55,26 @@ def test_folds_are_pooled_into_a_row_of_the_table() -> None:
     assert len(lines) == 5
     assert lines[4].startswith("| MR | 2 folds together | 700 | 2.000 |")
     assert lines[4].endswith(("| yes |", "| no |"))
+
+
+def test_the_training_part_of_an_official_split_has_folds_of_its_own() -> None:
+    labels = ["a", "b"] * 30
+    corpus = Corpus("TREC", [f"text {i}" for i in range(60)], labels, "0" * 64, test=np.arange(20))
+    found = [part_of(corpus, f"inside{k}") for k in range(10)]
+    assert found[3][0] == "training part, 4 of 10"
+    tested = np.concatenate([test for _, _, test in found])
+    assert sorted(tested.tolist()) == list(range(20, 60))
+    for _, training, test in found:
+        assert sorted([*training.tolist(), *test.tolist()]) == list(range(20, 60))
+    assert part_of(corpus, "0")[0] == "official"
+    assert part_of(corpus, "0")[2].tolist() == list(range(20))
+
+
+def test_rows_of_other_runs_stay() -> None:
+    def line(name: str, fold: str, value: str) -> dict[str, str]:
+        return {"set": name, "fold": fold, "temperature": value}
+
+    before = [line("MR", "1 of 10", "1"), line("CR", "1 of 10", "2"), line("TREC", "official", "3")]
+    new = [line("TREC", "official", "4"), line("TREC", "training part, 1 of 10", "5")]
+    found = merged(before, new)
+    assert [one["temperature"] for one in found] == ["1", "2", "4", "5"]

@@ -12,12 +12,15 @@ from typer.testing import Result
 Run = Callable[..., Result]
 
 
-def test_list_says_what_is_here(run: Run, toy: Path) -> None:
+def test_list_says_what_is_here(run: Run, toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = run("data", "list").stdout.splitlines()
     assert lines[2].split() == ["TOY", "texts", "mirror", "toy", "questions"]
     assert "  TOY: public domain" in lines
     (toy / "toy.test").unlink()
-    assert run("data", "list").stdout.splitlines()[2].split()[2] == "missing"
+    assert "TOY texts only in a mirror toy" in " ".join(run("data", "list").stdout.split())
+    with monkeypatch.context() as patch:
+        patch.setenv("ADASENT_DATA", "http://mirror.example")
+        assert run("data", "list").stdout.splitlines()[2].split()[2] == "missing"
     cache = toy.parent / "cache"
     (toy / "toy.train").rename(cache.mkdir() or cache / "toy.train")
     (cache / "toy.test").write_bytes(b"not it")
@@ -68,3 +71,24 @@ def test_stats_of_the_benchmarks(run: Run, mirror: Path, monkeypatch: pytest.Mon
     assert "3,788; no public copy has that count" in " ".join(result.stdout.split())
     assert "…" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_stats_of_several_labels_count_each(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "lists.jsonl"
+    path.write_text(
+        '{"text": "a b", "label": ["x", "y"]}\n{"text": "c", "label": []}\n'
+        '{"text": "d", "label": ["y"]}\n{"text": "e", "label": ["y"]}\n'
+    )
+    result = run("data", "stats", path)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[2].split() == [
+        "lists.jsonl",
+        "ours",
+        "4",
+        "2",
+        "1.2",
+        "CV",
+        "0.25",
+        "0.75",
+    ]
+    assert "lists.jsonl: x, y" in result.stdout

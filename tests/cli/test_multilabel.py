@@ -49,8 +49,8 @@ def test_train_says_how_many_labels_there_are(trained: tuple[Path, Any], data: P
     assert f"160 texts, 2 classes; {n_labels / 160:.2f} a text" in said
     assert f"{n_none} texts have none" in said
     assert "validation micro F1" in said
-    assert "accuracy" not in said
-    assert "adasent crossval" not in said  # which takes one label a text
+    assert "validation accuracy" not in said
+    assert "adasent crossval" in said
     assert adasent.load(out).predict(["happy tears"])[0] == ("joy", "😢 sad")
 
 
@@ -80,13 +80,54 @@ def test_a_model_and_a_file_that_do_not_go_together(
     assert "--label-separator" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["crossval", "data audit"])
-def test_commands_for_one_label_say_so(run: Run, data: Path, command: str) -> None:
-    path = data.parent / "lists.jsonl"
-    path.write_text('{"text": "a", "label": ["x"]}\n{"text": "b", "label": []}\n')
-    result = run(*command.split(), path)
-    assert result.exit_code == 1
-    assert "one label a text" in result.stderr
+def test_crossval(run: Run, data: Path, settings: Callable[..., list[str]]) -> None:
+    options = ("--label", "topics", "--label-separator", "|", "--folds", "2")
+    more = settings("epochs=8", "learning_rate=0.03")
+    result = run("crossval", data, *options, *more)
+    assert result.exit_code == 0, result.output
+    for name in ("micro F1", "macro F1", "subset accuracy", "Hamming loss", "😢 sad"):
+        assert name in result.stdout
+    assert "balanced" not in result.stdout
+    refused = run("crossval", data, *options, "--system", "nbsvm")
+    assert refused.exit_code == 1
+    assert "one label a text" in refused.stderr
+
+
+def test_audit(run: Run, data: Path) -> None:
+    options = ("--label", "topics", "--label-separator", "|")
+    result = run("data", "audit", data, *options)
+    assert result.exit_code == 0, result.output
+    found = json.loads(run("data", "audit", data, *options, "--json").stdout)
+    assert {"", "joy", "😢 sad"} < set(found["label_sets"])
+    assert len(found["label_sets"]) == 4
+    assert sum(found["label_sets"].values()) == 160
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    n = found["label_sets"][""]
+    assert f"(none) {n} {n / 160:.1%}" in lines
+    assert "texts with more than one set of labels 0 0" in lines
+
+
+def test_profile(run: Run, trained: tuple[Path, Any], data: Path) -> None:
+    options = ("--label", "topics", "--label-separator", "|")
+    result = run("profile", trained[0], data, *options, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [row["class"] for row in found["scales"]] == ["joy", "😢 sad", "all"]
+    assert found["scales"][-1]["precision"] > 0.9
+
+
+def test_teach(run: Run, trained: tuple[Path, Any], data: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.txt"
+    more.write_text("".join(f"a w{i} v{i} {'happy tears'[: i % 12]}\n" for i in range(40)))
+    options = ("--label", "topics", "--label-separator", "|", "--epochs", "6")
+    out = tmp_path / "student"
+    result = run(
+        "teach", data, *options, "--teacher", trained[0], "--unlabelled", more, "--out", out
+    )
+    assert result.exit_code == 0, result.output
+    assert "micro F1" in result.stdout
+    assert "subset accuracy on 16 held-back texts" in result.stdout
+    assert adasent.load(out).thresholds_ is not None
 
 
 def test_predict(run: Run, trained: tuple[Path, Any]) -> None:

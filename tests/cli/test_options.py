@@ -81,8 +81,8 @@ def test_vector_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adasent.data.derived.fetch_file", lambda name: fetched / name)
     names = ["wiki-50d", str(path)]
     assert options.vector_files(names) == {"wiki-50d": fetched / "wiki-50d", str(path): path}
-    with pytest.raises(VectorsError, match="did you mean 'wiki-50d'"):
-        options.vector_files(["wiki50d"])
+    with pytest.raises(VectorsError, match="did you mean 'minilm'"):
+        options.vector_files(["minlm"])
     with pytest.raises(VectorsError, match=r"called 'no/where.bin'$"):
         options.vector_files(["no/where.bin"])
 

@@ -213,6 +213,21 @@ def test_a_type_that_changes_later_is_an_error_of_parquet_alone(
     assert pandas.read_csv(tmp_path / "out.csv").n.tolist() == ["1", "2", "3", "many"]
 
 
+def test_whole_numbers_beyond_64_bits(run: Run, model: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    data, out = tmp_path / "data.jsonl", tmp_path / "out.parquet"
+    rows = [{"text": "a", "n": 2**70}, {"text": "b", "n": 1}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("predict", model, data, "--out", out).exit_code == 0
+    assert pandas.read_parquet(out)["n"].tolist() == [str(2**70), "1"]
+    rows = [{"text": "a", "n": 1}] * 1024 + [{"text": "b", "n": 2**70}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("predict", model, data, "--out", out, "--force")
+    assert result.exit_code == 1
+    assert "column 'n' does not hold int64 alone" in result.stderr
+
+
 def test_what_formats_cannot_hold(run: Run, model: Path, tmp_path: Path) -> None:
     data = tmp_path / "d.jsonl"
     data.write_text('{"text": "half \\ud83d", "x": [1, "a"], "y": NaN}\n', encoding="utf-8")
@@ -221,7 +236,7 @@ def test_what_formats_cannot_hold(run: Run, model: Path, tmp_path: Path) -> None
     out = tmp_path / "out.parquet"
     assert run("predict", model, data, "--out", out).exit_code == 0
     frame = pandas.read_parquet(out)
-    assert (frame.text[0], frame.x[0]) == ("half ?", '[1, "a"]')
+    assert (frame.text[0], frame.x[0]) == ("half \\ud83d", '[1, "a"]')
 
 
 def test_ctrl_c_leaves_nothing(model: Path, tmp_path: Path) -> None:

@@ -55,6 +55,19 @@ def test_repeats_and_contradictions() -> None:
     assert found.lengths.n_single == 2
 
 
+def test_several_labels_a_text() -> None:
+    rows: list[tuple[str, Any]] = [(text, (label,)) for text, label in PLAIN]
+    rows += [("both", ("b", "a")), ("BOTH", ("a", "b")), ("none", ()), ("None", ("a",)), ("x", ())]
+    found = audit(corpus(rows), n_folds=2)
+    assert found.classes == {"a": 13, "b": 12}
+    assert found.label_sets == {"a": 11, "b": 10, "a | b": 2, "": 2}
+    assert found.majority == 11 / 25
+    assert (found.text.n_contradictory, found.words.n_contradictory) == (0, 1)  # not "both"
+    assert found.words.best_accuracy == 24 / 25
+    assert Audit.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert audit(corpus(PLAIN), n_folds=2).label_sets is None
+
+
 def test_leakage_of_a_fold() -> None:
     fold = Fold(0, np.array([0, 1, 2]), np.array([3, 4, 5, 6]))
     assert leakage(["a", "b", "c", "a", "x", "c", "a"], fold) == 3 / 4

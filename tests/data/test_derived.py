@@ -29,11 +29,21 @@ def test_digest_names_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     assert vector_digest("minilm-256d") != before
 
 
-def test_path_is_itself_and_a_wrong_name_gets_a_hint(tmp_path: Path) -> None:
+def test_path_is_itself_and_a_wrong_name_gets_a_hint_of_what_can_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADASENT_DATA", raising=False)
+    monkeypatch.setenv("ADASENT_CACHE", str(tmp_path / "cache"))
     (tmp_path / "v.bin").touch()
     assert vector_file(str(tmp_path / "v.bin")) == tmp_path / "v.bin"
-    with pytest.raises(VectorsError, match="did you mean 'minilm-256d'"):
+    # That and wiki-50d are only in a mirror, or made of what is.
+    with pytest.raises(VectorsError, match="did you mean 'minilm'"):
         vector_file("minilm256d")
+    with pytest.raises(VectorsError, match=r"called 'wiki50d'; choose one of minilm$"):
+        vector_file("wiki50d")
+    monkeypatch.setenv("ADASENT_DATA", "http://mirror.example")
+    with pytest.raises(VectorsError, match="did you mean 'wiki-50d'"):
+        vector_file("wiki50d")
 
 
 def test_made_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from adasent.data import load, stream_texts
-from adasent.errors import DataError, on_a_command_line
+from adasent.errors import ConfigError, DataError, on_a_command_line
 
 BODY = "text;label\ncafé, “yes”;x\nnaïve;y\n"
 
@@ -69,3 +69,40 @@ def test_a_carriage_return_inside_a_line_stays_where_lines_end_otherwise(tmp_pat
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\rmore\ntwo\n")
     assert [text for _, text in stream_texts(path)] == ["one\rmore", "two"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "remedy"),
+    [
+        ("utf-16", BODY.encode("utf-16-le"), "as in utf-16-le: add encoding='utf-16-le'"),
+        ("utf-16", BODY.encode("utf-16-be"), "as in utf-16-be: add encoding='utf-16-be'"),
+        ("utf-32", BODY.encode("utf-32-le"), "name another with encoding=..."),
+        ("idna", b"text,label\n", "the encoding idna does not fit"),
+        ("punycode", b"\xff\xfe", "the encoding punycode does not fit"),
+        ("undefined", b"text,label\n", "the encoding undefined does not fit"),
+    ],
+)
+def test_an_encoding_that_does_not_fit(tmp_path, encoding, body, remedy):
+    for name in ("a.csv", "a.jsonl", "a.txt"):
+        path = tmp_path / name
+        path.write_bytes(body)
+        with pytest.raises(DataError, match=f"a.*{remedy}"):
+            load(path, encoding=encoding)
+
+
+def test_an_encoding_with_a_nul_character(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\na,b\n")
+    with pytest.raises(ConfigError, match="unknown text encoding"):
+        load(tmp_path / "a.csv", encoding="utf-8\0")
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "date32", "duration"])
+def test_dates_beyond_those_of_python(tmp_path, kind):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    units = {"timestamp": (2**62, "us"), "date32": (2**30,), "duration": (2**62, "s")}
+    value, *unit = units[kind]
+    when = arrow.array([value] * 2, getattr(arrow, kind)(*unit))
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table({"text": ["a", "b"], "label": [0, 1], "when": when}), path)
+    with pytest.raises(DataError, match=r"rows 0 to 1: column 'when' holds a .* out of range"):
+        load(path)

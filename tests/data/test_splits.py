@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adasent.data import Corpus, grouped_folds, held_out, official_split, stratified_folds
-from adasent.data.splits import held_out_several, rarest_labels
+from adasent.data.splits import held_out_several, rarest_labels, strata_of
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 
 sklearn = pytest.importorskip("sklearn.model_selection")
@@ -172,3 +172,9 @@ def test_a_label_that_always_stands_beside_a_rarer_one_keeps_a_text() -> None:
         train, aside = held_out_several(there, 0.5, seed, [str(i) for i in range(6)])
         assert there[train].any(axis=0).all()
         assert len(aside) >= 2
+
+
+def test_texts_of_several_labels_are_stratified_by_the_rarest() -> None:
+    labels = [("a", "b"), ("a",), (), ("b", "a", "c"), ("a",), ("b",)]
+    assert strata_of(labels) == ["b", "a", "no label", "c", "a", "b"]
+    assert strata_of(["x", "y"]) == ["x", "y"]

@@ -55,6 +55,26 @@ def folder(fitted: AdaSentClassifier, tmp_path_factory: pytest.TempPathFactory) 
     return path
 
 
+def test_soft_labels() -> None:
+    """A half of each label is learnt as a half; 0 and 1 give the model that lists give."""
+    texts = [f"word{i % 7} {i}" for i in range(60)]
+    clf = AdaSentClassifier(**TINY | {"epochs": 6, "calibrate": False})
+    soft = np.tile([0.9, 0.3, 0.5], (60, 1))
+    classes = ["x", "y", "z"]
+    proba = clf.fit(texts, soft, classes=classes, several=True).predict_proba(texts)
+    np.testing.assert_allclose(proba.mean(axis=0), [0.9, 0.3, 0.5], atol=0.1)
+    hard = (soft > 0.6).astype(float)
+    hard[:20, 1] = 1
+    hard[20:30, 2] = 1
+    lists = [[classes[c] for c in np.flatnonzero(row)] for row in hard]
+    mine = clf.fit(texts, hard, classes=classes, several=True).predict_proba(texts)
+    np.testing.assert_array_equal(mine, clf.fit(texts, lists).predict_proba(texts))
+    with pytest.raises(DataError, match="from 0 to 1"):
+        clf.fit(texts, soft + 0.2, classes=classes, several=True)
+    with pytest.raises(ConfigError, match="classes="):
+        clf.fit(texts, soft, several=True)
+
+
 def test_it_finds_the_labels_of_texts_it_has_not_seen(fitted: AdaSentClassifier) -> None:
     texts, labels = made_up(100, 1)
     assert fitted.classes_.tolist() == ["anger", "joy", "😢"]

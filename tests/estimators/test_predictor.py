@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,15 @@ def test_score_and_representation(folder: Path) -> None:
         "Predictor(adasent, 3 classes: class 0, class 1, class 2; 12 words of 5 dimensions, "
         "units of 7)"
     )
+
+
+@pytest.mark.parametrize("odd", [0.5, "x", [1], {"sets": 3}, {"sets": [1, {"name": 2}]}, None])
+def test_what_a_stranger_says_of_the_training(folder: Path, tmp_path: Path, odd: object) -> None:
+    shutil.copytree(folder, tmp_path / "m")
+    values = {"vectors": odd, "n_texts": odd, "examples": odd, "data": odd}
+    (tmp_path / "m" / "training.json").write_text(json.dumps(values))
+    assert "units of 7" in repr(adasent.load(tmp_path / "m"))
+    assert "AdaSent" in adasent.load(tmp_path / "m")._repr_html_()
 
 
 def test_what_is_no_list_of_texts_is_refused(folder: Path) -> None:

@@ -20,6 +20,7 @@ from adasent.estimators import neural
 from adasent.evaluation import crossval
 from adasent.evaluation.crossval import cross_validate, make_folds
 from adasent.evaluation.records import UNSAID, append_record, read_records
+from adasent.evaluation.several import record_several
 from adasent.vectors.words import WordVectors, write_vectors
 
 RESULTS = Path(__file__).parents[2] / "results" / "defaults"
@@ -36,6 +37,32 @@ def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def corpus(reviews: tuple[list[str], list[str]]) -> Corpus:
     texts, labels = reviews
     return Corpus("toy", texts[:40], list(labels[:40]), "ab" * 32)
+
+
+def test_several_labels_a_text(tmp_path: Path) -> None:
+    """A record has all labels of each text, in the file too, and the folds have each class."""
+    words = {"joy": "happy", "rage": "angry", "fear": "afraid"}
+    own = [tuple(name for k, name in enumerate(words) if i >> k & 1) for i in range(48)]
+    texts = [" ".join(["so", *(words[name] for name in one), str(i)]) for i, one in enumerate(own)]
+    corpus = Corpus("mails", texts, [one[::-1] for one in own], "cd" * 32)
+    settings = TINY | {"epochs": 12, "learning_rate": 0.03, "batch_size": 10}
+    found = list(cross_validate(corpus, settings, n_folds=3, out=tmp_path / "folds.jsonl"))
+    assert read_records(tmp_path / "folds.jsonl") == [record for record, _ in found]
+    for record, _ in found:
+        assert record.multilabel
+        assert record.classes == ["fear", "joy", "rage"]
+        named = [{record.classes[i] for i in one} for one in record.true]
+        assert named == [set(own[i]) for i in record.test]
+        assert all(one == sorted(one) for one in [*record.true, *record.predicted])
+        assert {name for one in named for name in one} == set(words)
+        report = record_several(record)
+        assert report.subset_accuracy == record.accuracy
+        assert report.micro_f1 > 0.6
+        hits = sum(len(set(a) & set(b)) for a, b in zip(record.true, record.predicted, strict=True))
+        n = sum(map(len, record.true)) + sum(map(len, record.predicted))
+        assert report.micro_f1 == pytest.approx(2 * hits / n)
+    with pytest.raises(DataError, match="one label a text"):
+        list(cross_validate(corpus, {}, system="nbsvm", n_folds=3))
 
 
 def test_record(corpus: Corpus, tmp_path: Path) -> None:

@@ -100,6 +100,22 @@ def test_a_text_without_a_word(make_twin: Callable[..., Any]) -> None:
     assert predictor.explain("").verdict.endswith("there is no word to go by")
 
 
-def test_a_profile_is_of_one_label_a_text(make_twin: Callable[..., Any]) -> None:
-    with pytest.raises(DataError, match="one label a text"):
-        profile(make_twin(multilabel=True).predictor, [TEXT], ["joy"])
+def test_a_profile_counts_every_label_that_a_text_gets(make_twin: Callable[..., Any]) -> None:
+    predictor = make_twin(multilabel=True).predictor
+    predictor.classes_ = np.array(["joy", "rage", "tears"])
+    predictor.thresholds_ = np.array([0.0, 1.0, 0.0])  # joy and tears of every text
+    found = profile(predictor, [TEXT, "a film"], [("tears", "joy"), ("joy", "unheard of")])
+    columns, rows = found.tables["scales"]
+    assert columns[:3] == ("class", "labels given", "precision")
+    assert [row[:3] for row in rows] == [("joy", 2, 1.0), ("tears", 2, 0.5), ("all", 4, 0.75)]
+    for row in rows:
+        assert sum(row[5:10]) == pytest.approx(1)
+    assert found.tables["lengths"][0][:3] == ("words", "labels given", "precision")
+    # The second text has a label that the model does not know: it cannot be right.
+    assert found.order.accuracy == 0.5
+    assert (found.order.shuffled, found.order.changed) == (0.5, 0.0)
+    predictor.thresholds_ = np.ones(3)
+    with pytest.raises(DataError, match="none of the texts a label"):
+        profile(predictor, [TEXT], [("joy",)])
+    with pytest.raises(DataError, match="a tuple of labels"):
+        profile(predictor, [TEXT], ["joy"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -148,24 +147,6 @@ def write_random(
 @pytest.fixture(scope="session")
 def write_model_of() -> Callable[..., None]:
     return write_random
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Headless Chromium; its driver keeps an event loop running in this thread until it ends."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="needs Playwright: pip install 'adasent[page]'"
-    )
-    names = ("chromium", "chromium-browser", "google-chrome")
-    chromium = next(filter(None, map(shutil.which, names)), None)
-    if chromium is None:
-        pytest.skip("needs a browser: apt install chromium")
-    with playwright.sync_playwright() as driver:
-        # Chromium refuses to sandbox for root, as whom containers run.
-        args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
-        found = driver.chromium.launch(executable_path=chromium, args=args)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="session")

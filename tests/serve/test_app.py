@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+import adasent
 from adasent.errors import AdaSentError
 from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
@@ -211,6 +213,7 @@ def test_model(client: TestClient) -> None:
     assert found["classes"] == ["negative", "positive", "neither"]
     assert (found["n_texts"], found["max_words"], found["hidden_size"]) == (7, 40, 6)
     assert found["limits"]["max_texts"] == 1000
+    assert client.get(found["api"]).headers["Content-Type"].startswith("text/html")
 
 
 def test_health(make_client: Callable[..., TestClient]) -> None:
@@ -279,5 +282,25 @@ def test_a_failure_of_the_model_is_answered(
     monkeypatch.setattr("adasent.runtime.network.Network.probabilities", overflow)
     with make_client() as client:
         status, answer = post(client, ["a"])
-        assert (status, answer) == (500, {"error": "internal error: AdaSentError"})
+        assert (status, answer) == (500, {"error": "the network overflows on these texts"})
         assert client.get("/healthz").status_code == 200
+
+
+def test_weights_that_overflow_in_parts_of_a_text(model_folder: Path) -> None:
+    """What is not finite is no JSON: an error with its reason instead, and the service goes on."""
+    broken = adasent.load(model_folder)
+    broken.network.projection = broken.network.projection * np.float32(1e37)
+    with TestClient(create_app(broken), raise_server_exceptions=False) as client:
+        assert post(client, ["a good film"])[0] == 200
+        status, answer = post(client, ["a good film"], "/v1/explain")
+        assert status == 500
+        assert "the network overflows on these texts" in answer["error"]
+        assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("odd", [0.5, "x", [1], True])
+def test_what_a_stranger_says_of_the_training(model_folder: Path, odd: object) -> None:
+    strange = adasent.load(model_folder)
+    strange.training_ = {"n_texts": odd, "examples": odd}
+    with TestClient(create_app(strange)) as client:
+        assert client.get("/v1/model").json()["n_texts"] is None

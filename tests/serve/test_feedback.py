@@ -177,3 +177,8 @@ def test_a_full_disk_leaves_whole_rows_and_is_told(
     assert status == 500
     assert answer["error"].startswith("not stored: ")
     assert path.read_bytes() == before
+
+
+def test_labels_that_utf_8_has_no_place_for(path: Path) -> None:
+    FeedbackFile(path).add("film", "a", "half \ud800", 0.5)
+    assert "film,a,half \\ud800,0.5" in path.read_text(encoding="utf-8")

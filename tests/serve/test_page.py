@@ -26,6 +26,12 @@ from page_cases import (
 )
 
 
+def test_the_api_is_a_link_away(visit: Callable[..., Visit]) -> None:
+    page = visit().page
+    page.get_by_role("link", name="API").click()
+    playwright.expect(page.locator("#operations")).to_contain_text("/v1/predict")
+
+
 def test_the_pyramid_redraws_while_typing(visit: Callable[..., Visit]) -> None:
     page = visit()
     page.drawn(NEUTRAL_WORDS)
@@ -206,7 +212,7 @@ def test_a_text_that_the_service_does_not_take(visit: Callable[..., Visit]) -> N
     page.type(SENTENCE)
     page.page.locator(".card textarea").fill("good " * 4001)
     playwright.expect(page.page.get_by_role("alert")).to_have_text(
-        "Not done: this text has 20,005 characters; the service takes up to 20,000."
+        "Not done: this text has 20,005 characters; at most 20,000 are read."
     )
     playwright.expect(page.card()).to_have_class("card stale")
     page.type("good")

@@ -190,7 +190,7 @@ def test_requests_stay_within_the_limits_and_no_text_is_lost(
     assert [found[i][2] for i in answered] == predictor.predict(
         [texts[i] for i in answered]
     ).tolist()
-    assert found[4][4] == "not asked: too long for the service"
+    assert found[4][4] == "not asked: too long"
     assert found[1][4] == "Not done: texts[0] is blank; expected a text."
     playwright.expect(page.page.locator("#state")).to_have_text("7 of 9 texts answered")
     bodies = [one.post_data_json["texts"] for one in sent]

@@ -28,7 +28,7 @@ def test_temperature_by_hand() -> None:
 
 
 def test_mixture_by_hand() -> None:
-    given = np.array([1, 0, 1])
+    given = np.eye(2)[[1, 0, 1]]
     mixed = mix(given, SAID, 0.25)
     assert mixed == pytest.approx(np.array([[0.48, 0.52], [0.625, 0.375], [0.0, 1.0]]))
     assert mix(given, SAID, 1).tolist() == [[0, 1], [1, 0], [0, 1]]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
     """Run the command line with the arguments of the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what its encoding has no place for is an escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         from adasent.cli.app import app
 

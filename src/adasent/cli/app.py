@@ -14,6 +14,7 @@ from adasent.cli.compare import compare
 from adasent.cli.crossval import crossval
 from adasent.cli.evaluate import evaluate
 from adasent.cli.explain import explain
+from adasent.cli.export import export
 from adasent.cli.predict import predict
 from adasent.cli.profile import profile
 from adasent.cli.root import new_app
@@ -40,6 +41,10 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    unpack_all: Annotated[
+        bool,
+        typer.Option("--unpack-all", help="Read packed files that unpack to hundreds of times."),
+    ] = False,
 ) -> None:
     """Classify short texts with AdaSent: train, test and use small models.
 
@@ -62,6 +67,7 @@ for command in (
     suggest,
     explain,
     profile,
+    export,
     serve,
 ):
     app.command()(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +22,7 @@ _MAX_ODD = 5
 _REPEATS = {
     "n_distinct": "different texts",
     "n_repeated": "rows that have a double",
-    "n_contradictory": "texts with more than one label",
+    "n_contradictory": "texts with more than one {label}",
     "n_contradictory_rows": "rows of those",
     "best_accuracy": "best reachable accuracy",
     "leakage": "test rows seen in training, {n_folds} random folds",
@@ -74,14 +75,18 @@ def _print(found: Audit) -> None:
     out.print(classes)
     if len(found.classes) > _MAX_CLASSES:
         say(f"and {len(found.classes) - _MAX_CLASSES} more")
-    say(f"always naming the most frequent class: {found.majority:.1%} right")
+    if found.label_sets is None:
+        say(f"always naming the most frequent class: {found.majority:.1%} right")
+    else:
+        _print_sets(found, found.label_sets)
     say()
+    label = "label" if found.label_sets is None else "set of labels"
     repeats = table("texts that are equal", ">as they stand", ">word for word")
     for field, title in _REPEATS.items():
         values = [getattr(one, field) for one in (found.text, found.words)]
         if None not in values:
             figures = (f"{v:,}" if isinstance(v, int) else f"{v:.1%}" for v in values)
-            repeats.add_row(title.format(n_folds=found.n_folds), *figures)
+            repeats.add_row(title.format(n_folds=found.n_folds, label=label), *figures)
     out.print(repeats)
     say()
     lengths = found.lengths
@@ -95,6 +100,19 @@ def _print(found: Audit) -> None:
     say(f"texts with odd characters {found.n_odd:,}{_odd(found)}")
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _print_sets(found: Audit, rows: Mapping[str, int]) -> None:
+    """Which labels stand together, where a text may have several."""
+    say(f"labels a text: {sum(found.classes.values()) / found.n:.2f}; sets of them: {len(rows):,}")
+    say()
+    sets = table("labels of a text", ">texts", ">share")
+    for own, n in list(rows.items())[:_MAX_CLASSES]:
+        sets.add_row(own or "(none)", f"{n:,}", f"{n / found.n:.1%}")
+    console().print(sets)
+    if len(rows) > _MAX_CLASSES:
+        say(f"and {len(rows) - _MAX_CLASSES:,} more")
+    say(f"always naming the most frequent set: {found.majority:.1%} right")
 
 
 def _odd(found: Audit) -> str:

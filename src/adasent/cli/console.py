@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any, Literal
 from unicodedata import category
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.segment import Segment
     from rich.table import Table
 
 # Wide enough that no row of our tables is wrapped where nobody looks at a screen.
@@ -19,10 +22,18 @@ _BREAKS = re.compile("([\n\t])")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console on the present standard output or error; no markup, no guessed colours."""
+    """A rich console on the present standard output or error; no markup, no guessed colours.
+
+    What comes out of files cannot steer the terminal, however it is printed.
+    """
     from rich.console import Console
 
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    class Screen(Console):
+        def render(self, *args: Any, **how: Any) -> Iterator[Segment]:
+            for one in super().render(*args, **how):
+                yield one if one.control else one._replace(text=harmless(one.text))
+
+    made = Screen(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPE_WIDTH
     return made
@@ -30,7 +41,34 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str = "") -> None:
     """Print results; long lines are left to the terminal to wrap, and nothing in them steers it."""
-    print("".join(part if part in "\n\t" else printable(part) for part in _BREAKS.split(text)))
+    print(harmless(text))
+
+
+def harmless(text: str) -> str:
+    """Lines of a text, each :func:`printable`; tabs stay too."""
+    if text.isprintable():
+        return text
+    return "".join(part if part in "\n\t" else printable(part) for part in _BREAKS.split(text))
+
+
+class Terminal(io.RawIOBase):
+    """Whole characters of UTF-8, on their way to a terminal that they cannot steer."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Pass them on, harmless."""
+        self._stream.write(harmless(bytes(data).decode()).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        """Pass that on too."""
+        self._stream.flush()
 
 
 def printable(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adasent.cli import options
-from adasent.cli.console import console, progress, table
+from adasent.cli.console import console, progress, say, table
 from adasent.cli.groups import spread
 from adasent.cli.reading import Reading
 from adasent.cli.scores import say_notes
@@ -18,7 +18,10 @@ from adasent.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from adasent.data import Corpus
     from adasent.evaluation.metrics import Report
+    from adasent.evaluation.records import FoldRecord
+    from adasent.evaluation.several import SeveralReport
 
 
 @spread
@@ -49,7 +52,8 @@ def crossval(
     """Estimate how well unseen texts are labelled, by training and testing on folds.
 
     A set with an official split (TREC) is trained and tested on that, once
-    for each seed, unless --grouped is given.
+    for each seed, unless --grouped is given. Where a text may have several
+    labels: micro and macro F1, and each class.
 
     \b
     Examples:
@@ -66,11 +70,9 @@ def crossval(
     chosen = options.parse_seeds(seeds)
     wanted = options.take_vectors(vectors, settings)
     corpus = reading.load(data)
-    corpus.need_one_label("cross-validation")
     files = options.files_of(wanted, system, settings)
-    from adasent.evaluation import advice
+    from adasent.evaluation import metrics, several
     from adasent.evaluation.crossval import cross_validate
-    from adasent.evaluation.metrics import MEANS, pooled, record_report
 
     rule = "grouped" if grouped else "random" if corpus.test is None else "official"
     n_runs = len(chosen) * (1 if rule == "official" else folds)
@@ -81,7 +83,12 @@ def crossval(
     screen.print(f"{corpus.name}: {len(corpus):,} texts, {how}{other}")
     # The bar and the lines must not fight for one terminal: they share a console if they can.
     bar = progress(screen if screen.is_terminal else console(stderr=True))
-    reports: list[Report] = []
+    reports: list[Any] = []
+    score: Callable[[FoldRecord], Any] = metrics.record_report
+    means, shown = metrics.MEANS, ("accuracy", "macro_f1")
+    if corpus.multilabel:
+        score, means = several.record_several, several.MEANS
+        shown = ("micro_f1", "macro_f1")
     runs = cross_validate(
         corpus,
         settings,
@@ -96,12 +103,12 @@ def crossval(
         with bar:
             task = bar.add_task(f"fold 1/{n_runs}", total=n_runs)
             for record, is_new in runs:
-                report = record_report(record)
+                report = score(record)
                 epochs = f"  epoch {record.best_epoch + 1:2d} of {len(record.history):2d}"
                 screen.print(
                     f"seed {record.seed}  fold {record.fold + 1:2d}/{record.n_folds}"
-                    f"  accuracy {100 * record.accuracy:6.2f}"
-                    f"  macro F1 {100 * report.macro_f1:6.2f}{epochs if record.history else ''}"
+                    + "".join(f"  {means[n]} {100 * getattr(report, n):6.2f}" for n in shown)
+                    + f"{epochs if record.history else ''}"
                     f"  {record.seconds:6.1f} s{'' if is_new else '  recorded before'}"
                 )
                 reports.append(report)
@@ -115,16 +122,24 @@ def crossval(
         raise typer.Exit(130) from None
 
     what = "seeds" if rule == "official" else "folds"
-    for name, title in MEANS.items():
+    for name, title in means.items():
         screen.print(_mean_line(title, [getattr(report, name) for report in reports], what))
     screen.print()
     screen.print(_class_means(reports))
+    if not corpus.multilabel:
+        _say_advice(metrics.pooled(reports), corpus, system, settings)
+
+
+def _say_advice(whole: Report, corpus: Corpus, system: str, settings: dict[str, Any]) -> None:
+    """What to know of the figures of all folds together."""
+    from adasent.evaluation import advice
+
     known = options.keywords(system)
     trained = {**known, **settings} if "class_weight" in known else None
-    notes = advice.never_predicted(pooled(reports), trained)
+    notes = advice.never_predicted(whole, trained)
     notes += advice.imbalance(corpus.labels, trained, remedy=not notes)  # they have the same one
     if notes:
-        screen.print()
+        say()
     say_notes(notes)
 
 
@@ -142,7 +157,7 @@ def _mean_line(title: str, values: Sequence[float], what: str) -> str:
     return line
 
 
-def _class_means(reports: Sequence[Report]) -> Table:
+def _class_means(reports: Sequence[Report | SeveralReport]) -> Table:
     """Mean and spread of the figures of each class, over the folds whose test part has it."""
     from adasent.evaluation.summary import summarise
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adasent.cli import audit
-from adasent.cli.console import console, say, table
+from adasent.cli.console import console, printable, say, table
 from adasent.cli.root import Commands
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def list_sets() -> None:
     out = console()
     out.print(rows)
     say("\nmirror: in ADASENT_DATA; cached: fetched before; missing: not fetched yet")
+    say("only in a mirror: it has no public address")
     say("\nlicences")
     for licence, names in licences.items():
         out.print(Padding.indent(f"{', '.join(names)}: {licence}", 2))
@@ -116,7 +118,7 @@ def stats(
         "and notes:"
     )
     for remark in remarks:
-        out.print(Padding.indent(remark, 2))
+        out.print(Padding.indent(printable(remark), 2))
 
 
 def _ours(corpus: Corpus) -> tuple[str, ...]:
@@ -124,7 +126,8 @@ def _ours(corpus: Corpus) -> tuple[str, ...]:
 
     n_test = 0 if corpus.test is None else len(corpus.test)
     n = f"{len(corpus) - n_test}+{n_test}" if n_test else str(len(corpus))
-    counts = Counter(corpus.labels)
+    several = corpus.multilabel  # whose shares need not sum to 1
+    counts = Counter(chain.from_iterable(corpus.labels) if several else corpus.labels)
     shares = " ".join(f"{counts[label] / len(corpus):.2f}" for label in _classes(corpus))
     n_words = sum(len(kim(text)) for text in corpus.texts)
     mean = f"{n_words / len(corpus):.1f}"
@@ -133,7 +136,7 @@ def _ours(corpus: Corpus) -> tuple[str, ...]:
 
 def _classes(corpus: Corpus, n: int = 6) -> list[Label]:
     """The first labels in order of appearance; a user's file may have hundreds."""
-    return list(dict.fromkeys(corpus.labels))[:n]
+    return corpus.classes[:n]
 
 
 def _kind(entry: Entry) -> str:
@@ -147,6 +150,7 @@ def _kind(entry: Entry) -> str:
 def _whereabouts(entry: Entry) -> str:
     """Whether every file is in the mirror folder or the cache; sizes are compared, not digests."""
     from adasent.data import cache_dir
+    from adasent.data.fetch import within_reach
 
     mirror = os.environ.get("ADASENT_DATA", "").strip()
     places = {"mirror": Path(mirror).expanduser()} if mirror and "://" not in mirror else {}
@@ -154,4 +158,4 @@ def _whereabouts(entry: Entry) -> str:
         paths = [(folder / file.path, file.size) for file in entry.files]
         if all(path.is_file() and path.stat().st_size == size for path, size in paths):
             return word
-    return "missing"
+    return "missing" if within_reach(entry.name) else "only in a mirror"

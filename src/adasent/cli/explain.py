@@ -16,6 +16,7 @@ from adasent.cli.models import open_adasent, say_starter
 from adasent.cli.options import Json, command
 from adasent.errors import AdaSentWarning, ConfigError
 from adasent.estimators.starter import STARTER, find_model, starter_folder
+from adasent.saving.whole import whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -82,7 +83,8 @@ def explain(
     a, b = (_label(found, name) for name in contrast) if contrast else (None, None)
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(page([found], a, b), encoding="utf-8")
+        with whole_file(html) as stream:
+            stream.write(page([found], a, b).encode())
     for path in (png, svg):
         if path is not None:
             from adasent.explain import plots

@@ -1,14 +1,12 @@
 """Writes answers beside the columns that they belong to: JSON lines, CSV, TSV or Parquet.
 
-A file is written whole or not at all: rows go to a temporary file beside it, which takes its place
-at the end and is deleted after Ctrl-C or an error.
+A file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 import warnings
 from abc import ABC, abstractmethod
@@ -17,10 +15,12 @@ from contextlib import contextmanager
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
-from adasent.cli.console import printable
+from adasent.cli.console import Terminal, printable
 from adasent.errors import AdaSentWarning, ConfigError, DataError, require
+from adasent.saving.whole import whole_file
+from adasent.text.halves import writable
 
 Format = StrEnum("Format", ["jsonl", "csv", "tsv", "parquet"])
 
@@ -131,23 +131,11 @@ def open_target(out: Path | None) -> Iterator[IO[bytes]]:
     """Where the bytes go: standard output, or a file that appears whole at the end."""
     if out is None:
         # Of some test runners and notebooks standard output is text alone.
-        yield sys.stdout.buffer
+        stream = sys.stdout.buffer
+        yield cast(IO[bytes], Terminal(stream)) if sys.stdout.isatty() else stream
         return
-    target = Path(os.path.realpath(out))
-    if target.exists() and not target.is_file():  # such as /dev/null
-        with target.open("wb") as stream:
-            yield stream
-        return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with whole_file(out) as whole:
+        yield whole
 
 
 def open_writer(format: Format, stream: IO[bytes], layout: Layout) -> Writer:
@@ -278,7 +266,7 @@ class _ParquetWriter(Writer):
         for values, field in zip([rows, *columns, *ours], schema, strict=True):
             try:
                 arrays.append(self._array(values, field.type))
-            except (self._arrow.ArrowException, TypeError) as error:
+            except (self._arrow.ArrowException, TypeError, OverflowError) as error:
                 raise DataError(
                     f"rows {rows[0]} to {rows[-1]}: column {field.name!r} does not hold "
                     f"{field.type} alone, as its first rows do ({error}); use --format jsonl or csv"
@@ -297,10 +285,7 @@ class _ParquetWriter(Writer):
         try:
             return self._arrow.array(values, type=kind)
         except UnicodeEncodeError:  # half a character, which Parquet has no way to hold
-            whole = [
-                v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values
-            ]
-            return self._arrow.array(whole, type=kind)
+            return self._arrow.array([_whole(value) for value in values], type=kind)
 
     def _open(self, columns: list[list[Any]]) -> None:
         arrow, layout = self._arrow, self._layout
@@ -313,12 +298,13 @@ class _ParquetWriter(Writer):
                 if kind is None:
                     self._as_json.add(i)
                     kind = arrow.string()
-            fields.append(arrow.field(name, kind))
+            fields.append(arrow.field(writable(name), kind))
         label = self._infer(layout.classes) or arrow.string()
         if layout.separator is not None:
             label = arrow.list_(label)
         names = [layout.confidence, *layout.shares]
-        fields += [arrow.field(layout.label, label), *((n, arrow.float64()) for n in names)]
+        fields += [arrow.field(layout.label, label)]
+        fields += [arrow.field(writable(name), arrow.float64()) for name in names]
         schema = arrow.schema(fields)
         self._writer = self._parquet.ParquetWriter(self._stream, schema)
 
@@ -326,7 +312,7 @@ class _ParquetWriter(Writer):
         """The type of values; None where they have no common one."""
         try:
             kind = self._arrow.array(values).type
-        except (self._arrow.ArrowException, TypeError, UnicodeEncodeError):
+        except (self._arrow.ArrowException, TypeError, OverflowError, UnicodeEncodeError):
             return None
         return self._arrow.string() if self._arrow.types.is_null(kind) else kind
 
@@ -395,6 +381,17 @@ def _joined(cells: list[str], separator: str | None) -> str:
                 "--format jsonl"
             )
     return separator.join(cells)
+
+
+def _whole(value: Any) -> Any:
+    """A value whose strings have escapes for halves of characters, as in the other formats."""
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, list | tuple):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    return value
 
 
 def _text(value: Any) -> str:

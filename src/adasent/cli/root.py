@@ -5,17 +5,21 @@ Importing this must stay quick.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from adasent.cli.console import harmless
 from adasent.errors import AdaSentError, AdaSentWarning, on_a_command_line
+from adasent.text.unpacking import UNPACK_ALL
 
 # Newer versions of typer carry a copy of click; this is UsageError in the copy or in click itself.
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -25,6 +29,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
+#: Options of the whole command line.
+_ANYWHERE = ("--debug", "--unpack-all")
 #: What stands for a value in help where the option does not say.
 _VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH"}
 
@@ -86,8 +92,9 @@ class _Root(Group):
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         words = list(sys.argv[1:] if args is None else args)
-        if "--debug" in words:  # moved to the front, so that it works after a command's name too
-            words = ["--debug", *(word for word in words if word != "--debug")]
+        for own in _ANYWHERE:
+            if own in words:  # moved to the front, so that it works after a command's name too
+                words = [own, *(word for word in words if word != own)]
         extra["standalone_mode"] = False
         try:
             # The code of an Exit is returned; commands themselves return nothing.
@@ -98,7 +105,8 @@ class _Root(Group):
             sys.exit(2)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        with on_a_command_line(), warnings.catch_warnings():
+        everything = ctx.params.get("unpack_all", False)
+        with on_a_command_line(), warnings.catch_warnings(), _unpacking(everything=everything):
             warnings.simplefilter("always", AdaSentWarning)
             warnings.showwarning = partial(_show_warning, cache(_say))  # each line once
             try:
@@ -111,10 +119,24 @@ class _Root(Group):
                 raise  # the reader went away, as `head` does; typer ends quietly
             except (AdaSentError, OSError) as error:
                 if ctx.params["debug"]:
-                    traceback.print_exc()
+                    _say(traceback.format_exc().rstrip())
                 else:
                     _say(f"error: {_one_line(error)}")
                 raise typer.Exit(1) from None
+
+
+@contextmanager
+def _unpacking(*, everything: bool) -> Iterator[None]:
+    """For this process, and those that it starts, lift what bounds the size of archives."""
+    before = os.environ.get(UNPACK_ALL)
+    if everything:
+        os.environ[UNPACK_ALL] = "1"
+    try:
+        yield
+    finally:
+        if everything:
+            os.environ.pop(UNPACK_ALL)
+            os.environ |= {} if before is None else {UNPACK_ALL: before}
 
 
 def _usage(error: Any) -> str:
@@ -130,7 +152,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(harmless(line), file=sys.stderr)
 
 
 def _show_warning(

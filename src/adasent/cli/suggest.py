@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import fields
 from enum import StrEnum
@@ -17,7 +16,7 @@ from adasent.cli.groups import spread
 from adasent.cli.models import count_texts, open_model
 from adasent.cli.options import Device, Model, command, new_file
 from adasent.cli.reading import TextReading
-from adasent.cli.to_label import ToLabel, Writer, file_to_label
+from adasent.cli.to_label import ToLabel, file_to_label
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 
 _CHUNK = 1024
@@ -95,11 +94,10 @@ def suggest(
     guesses = labeller.classes_[probabilities.argmax(axis=1)].tolist()
     confidence = probabilities.max(axis=1).tolist()
     listed = [ToLabel(lines[i], guesses[i], confidence[i], rows[i]) for i in chosen]
-    if out is None:
-        Writer(sys.stdout).write(listed)
-        return
     with file_to_label(out) as writer:
         writer.write(listed)
+    if out is None:
+        return
     say(f"{len(chosen):,} of {len(lines):,} texts written to {out}")
     say("fill in the column label, then, with your other texts in the same columns,")
     say(f"  {command('adasent', 'train', out, '--out', 'model')}")

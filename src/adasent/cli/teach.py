@@ -181,7 +181,6 @@ def _parts(
 ) -> tuple[Corpus, str, float | tuple[list[str], list[Any]]]:
     """The texts to learn from, which part of the data they are, and what is held back."""
     known, part = read_part(reading, data, default=Split.train, quiet=quiet, notes=False)
-    known.need_one_label("teaching")
     if held_out is None and part == "train":
         test, _ = read_part(reading, data, default=Split.test, quiet=True)
         return known, part, (test.texts, test.labels)
@@ -240,8 +239,12 @@ def _report(taught: Taught, out: Path, data: list[str], part: str) -> None:
         say(f"{'':20}dropped: {', '.join(dropped)}")
     if report.comparison is not None:
         accuracies = {"teacher": report.teacher_accuracy, "student": report.student_accuracy}
+        micro_f1 = {"teacher": report.teacher_micro_f1, "student": report.student_micro_f1}
         for name, accuracy in accuracies.items():
-            say(f"{name:20}{accuracy:.4f} accuracy on {report.n_held:,} held-back texts")
+            said = f"{accuracy:.4f} accuracy"
+            if micro_f1[name] is not None:
+                said = f"{micro_f1[name]:.4f} micro F1, {accuracy:.4f} subset accuracy"
+            say(f"{name:20}{said} on {report.n_held:,} held-back texts")
         gain, p = report.comparison.bootstrap, report.comparison.mcnemar.p
         say(
             f"student - teacher   {100 * gain.difference:+.2f} points, 95 % interval "

@@ -46,8 +46,11 @@ class Writer:
 
 
 @contextmanager
-def file_to_label(path: Path) -> Iterator[Writer]:
-    """A writer to a file that is there when the block ends without an error, and not before."""
+def file_to_label(path: Path | None) -> Iterator[Writer]:
+    """A writer to a file that is there when the block ends without an error, and not before.
+
+    None is standard output.
+    """
     with open_target(path) as stream:
         file = TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
         try:

@@ -129,7 +129,7 @@ def train(
         repeated = [word for option, values in same.items() for v in values for word in (option, v)]
         repeated += ["--tune-encoder"] if tune_encoder else []
         repeated = [*reading.words, *training.words, *repeated]
-        say_next(out, data, part, repeated, system, folds=not corpus.multilabel)
+        say_next(out, data, part, repeated, system)
 
 
 def _validation(

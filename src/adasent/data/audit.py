@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 
 from adasent.data.corpus import Corpus, Label, take
-from adasent.data.splits import Fold, grouped_folds, official_split, stratified_folds
+from adasent.data.splits import (
+    Fold,
+    grouped_folds,
+    official_split,
+    strata_of,
+    stratified_folds,
+)
 from adasent.errors import DataError
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer, tokenizer_name
 
@@ -57,6 +63,9 @@ class Lengths:
 class Audit:
     """The findings about one corpus.
 
+    Where a text may have several labels, each of them counts in ``classes``, and everywhere else
+    the set of them is the label: texts contradict each other whose sets differ.
+
     Odd characters are control, format, private and replacement ones: mostly a wrong encoding. The
     majority is the accuracy of always naming the most frequent label; with an official split, of
     naming on the test part the label that is most frequent in training.
@@ -80,6 +89,9 @@ class Audit:
     n_odd: int  # texts with an odd character
     odd: dict[str, int]  # those characters by code point, the most frequent first
     notes: list[str]  # what the reader of the file had to say
+    # Where a text may have several labels: rows of each set of labels, the most frequent first,
+    # with " | " between labels. "" is the empty set. None where a text has one label.
+    label_sets: dict[str, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -103,14 +115,15 @@ def audit(
 
     A corpus that is empty, or too small for that many folds, is an error.
     """
-    corpus.need_one_label("the audit")
     if not len(corpus):
         raise DataError(f"{corpus.name}: expected at least one text, got none")
     function = get_tokenizer(tokenizer)
     tokens = [run_tokenizer(function, text) for text in corpus.texts]
     joined = [" ".join(row) for row in tokens]
-    folds = stratified_folds(corpus.labels, n_folds, seed)
-    grouped = grouped_folds(joined, corpus.labels, n_folds, seed)
+    labels = [frozenset(one) if isinstance(one, tuple) else one for one in corpus.labels]
+    strata = strata_of(corpus.labels)
+    folds = stratified_folds(strata, n_folds, seed)
+    grouped = grouped_folds(joined, strata, n_folds, seed)
     odd = [_odd_characters(text) for text in corpus.texts]
     return Audit(
         name=corpus.name,
@@ -120,10 +133,10 @@ def audit(
         tokenizer=tokenizer_name(tokenizer),
         n_folds=n_folds,
         seed=seed,
-        classes={str(label): n for label, n in Counter(corpus.labels).items()},
-        majority=_majority(corpus),
-        text=_repeats(corpus.texts, corpus, folds, grouped),
-        words=_repeats(joined, corpus, folds, grouped),
+        classes={str(label): n for label, n in _counted(corpus).items()},
+        majority=_majority(labels, corpus),
+        text=_repeats(corpus.texts, labels, corpus, folds, grouped),
+        words=_repeats(joined, labels, corpus, folds, grouped),
         lengths=_lengths(tokens),
         n_blank=sum(not text.strip() for text in corpus.texts),
         n_wordless=sum(not row for row in tokens),
@@ -131,6 +144,7 @@ def audit(
         n_odd=sum(map(bool, odd)),
         odd={f"U+{ord(c):04X}": n for c, n in Counter(chain(*odd)).most_common()},
         notes=list(corpus.notes),
+        label_sets=_label_sets(corpus),
     )
 
 
@@ -140,14 +154,33 @@ def leakage(keys: Sequence[Hashable], fold: Fold) -> float:
     return sum(key in known for key in take(keys, fold.test)) / len(fold.test)
 
 
+def _counted(corpus: Corpus) -> Counter[Label]:
+    """Rows of each class, in order of first appearance."""
+    if not corpus.multilabel:
+        return Counter(corpus.labels)
+    return Counter(chain.from_iterable(dict.fromkeys(own) for own in corpus.labels))
+
+
+def _label_sets(corpus: Corpus) -> dict[str, int] | None:
+    if not corpus.multilabel:
+        return None
+    place = {label: i for i, label in enumerate(corpus.classes)}
+    rows = Counter(tuple(sorted(set(own), key=place.__getitem__)) for own in corpus.labels)
+    return {" | ".join(map(str, own)): n for own, n in rows.most_common()}
+
+
 def _repeats(
-    keys: Sequence[str], corpus: Corpus, folds: Sequence[Fold], grouped: Sequence[Fold]
+    keys: Sequence[str],
+    labels: Sequence[Hashable],
+    corpus: Corpus,
+    folds: Sequence[Fold],
+    grouped: Sequence[Fold],
 ) -> Repeats:
-    labels: dict[str, Counter[Label]] = defaultdict(Counter)
-    for key, label in zip(keys, corpus.labels, strict=True):
-        labels[key][label] += 1
-    rows = {key: count.total() for key, count in labels.items()}
-    contradictory = [key for key, count in labels.items() if len(count) > 1]
+    said: dict[str, Counter[Hashable]] = defaultdict(Counter)
+    for key, label in zip(keys, labels, strict=True):
+        said[key][label] += 1
+    rows = {key: count.total() for key, count in said.items()}
+    contradictory = [key for key, count in said.items() if len(count) > 1]
     leaks = [leakage(keys, fold) for fold in folds]
     n_official = share = None
     if corpus.test is not None:
@@ -158,7 +191,7 @@ def _repeats(
         n_repeated=sum(n for n in rows.values() if n > 1),
         n_contradictory=len(contradictory),
         n_contradictory_rows=sum(rows[key] for key in contradictory),
-        best_accuracy=sum(max(count.values()) for count in labels.values()) / len(keys),
+        best_accuracy=sum(max(count.values()) for count in said.values()) / len(keys),
         leakage=float(np.mean(leaks)),
         worst_leakage=max(leaks),
         grouped_leakage=float(np.mean([leakage(keys, fold) for fold in grouped])),
@@ -167,12 +200,12 @@ def _repeats(
     )
 
 
-def _majority(corpus: Corpus) -> float:
+def _majority(labels: Sequence[Hashable], corpus: Corpus) -> float:
     if corpus.test is None:
-        return max(Counter(corpus.labels).values()) / len(corpus)
+        return max(Counter(labels).values()) / len(corpus)
     fold = official_split(corpus)
-    (label, _), *_ = Counter(take(corpus.labels, fold.train)).most_common(1)
-    return take(corpus.labels, fold.test).count(label) / len(fold.test)
+    (label, _), *_ = Counter(take(labels, fold.train)).most_common(1)
+    return take(labels, fold.test).count(label) / len(fold.test)
 
 
 def _lengths(tokens: Sequence[Sequence[str]]) -> Lengths:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from adasent.data.fetch import cache_dir, fetch_file
+from adasent.data.fetch import cache_dir, fetch_file, within_reach
 from adasent.data.registry import describe, vector_sets
 from adasent.errors import VectorsError, nearest
 from adasent.vectors.minilm import MiniLMWords
@@ -37,6 +37,12 @@ def vector_names() -> list[str]:
     return [MINILM, *vector_sets(), *MADE]
 
 
+def _within_reach() -> list[str]:
+    """Those of them that can be had here: some are only in a mirror."""
+    sources = {name: (name,) for name in vector_names()} | {n: MADE[n][0] for n in MADE}
+    return [name for name, needed in sources.items() if all(map(within_reach, needed))]
+
+
 def vector_file(name: str) -> Path:
     """The file of a named set of vectors, or of a path."""
     if name == MINILM or name in vector_sets():
@@ -44,7 +50,7 @@ def vector_file(name: str) -> Path:
     if name in MADE:
         return _made(name)
     if not Path(name).exists():
-        hint = nearest(name, vector_names()) if Path(name).name == name else ""
+        hint = nearest(name, _within_reach()) if Path(name).name == name else ""
         raise VectorsError(f"no file and no vectors called {name!r}{hint}")
     return Path(name)
 

@@ -19,15 +19,16 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import zipfile
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, cast
 from urllib.parse import quote
 
+from adasent.checks import switched_on
 from adasent.data.registry import RemoteFile, describe
-from adasent.errors import FetchError
+from adasent.errors import DataError, FetchError
+from adasent.text.unpacking import GZIP_MAGIC, open_gzip, open_zip
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def cache_dir() -> Path:
 
 def is_offline() -> bool:
     """Whether `ADASENT_OFFLINE` forbids downloads."""
-    return os.environ.get("ADASENT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
+    return switched_on("ADASENT_OFFLINE")
 
 
 def is_mirror_address() -> bool:
@@ -100,6 +101,12 @@ def at_hand(name: str) -> bool:
     return all(
         any((folder / file.path).is_file() for folder in folders) for file in describe(name).files
     )
+
+
+def within_reach(name: str) -> bool:
+    """Whether an entry is at hand, or has addresses that it can be fetched from."""
+    files = describe(name).files
+    return at_hand(name) or is_mirror_address() or all(f.urls or f.package for f in files)
 
 
 def _obtain(file: RemoteFile, downloads: _Downloads) -> Path:
@@ -221,9 +228,9 @@ class _Downloads(ExitStack):
         try:
             with self._bodies[url].open("rb") as stream:
                 content = tar_member(stream, member, file.size)
-        except (tarfile.TarError, EOFError, OSError) as error:
+        except (tarfile.TarError, EOFError, OSError, MemoryError, OverflowError) as error:
             raise FetchError(f"{url}: not a readable archive ({error})") from error
-        except LookupError as error:
+        except (LookupError, DataError) as error:
             raise FetchError(f"{url}: {error}") from error
         parcel = self._folder() / file.name
         parcel.write_bytes(content)
@@ -272,7 +279,7 @@ class _Downloads(ExitStack):
 
 def zip_member(archive: IO[bytes], name: str) -> bytes:
     """The bytes of the file of that name, in any folder of a zip archive such as a wheel."""
-    with zipfile.ZipFile(archive) as zipped:
+    with open_zip(archive, f"the archive with {name}") as zipped:
         for path in zipped.namelist():
             if PurePosixPath(path).name == name:
                 return zipped.read(path)
@@ -280,19 +287,22 @@ def zip_member(archive: IO[bytes], name: str) -> bytes:
 
 
 def tar_member(archive: IO[bytes], name: str, size: int | None = None) -> bytes:
-    """The bytes of the regular file of that name, in any folder of a tar archive.
+    """The bytes of the regular file of that name, in any folder of a tar archive, gzipped or not.
 
     Raises LookupError if there is none, or none of that size: only a member of the expected size is
     read, so that a hostile archive cannot fill the memory.
     """
-    with tarfile.open(fileobj=archive) as tar:
+    packed = archive.read(2) == GZIP_MAGIC
+    archive.seek(0)
+    stream = open_gzip(cast(BinaryIO, archive), f"the archive with {name}") if packed else archive
+    with tarfile.open(fileobj=stream, mode="r:") as tar:
         for info in tar:
             if info.isfile() and PurePosixPath(info.name).name == name:
                 if size is not None and info.size != size:
                     raise LookupError(f"expected {name} of {size:,} bytes, got {info.size:,}")
-                stream = tar.extractfile(info)
-                assert stream is not None
-                return stream.read()
+                member = tar.extractfile(info)
+                assert member is not None
+                return member.read()
     raise LookupError(f"the archive does not hold {name}")
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from adasent.errors import ConfigError, DataError, setting
+from adasent.text.unpacking import open_gzip
 
 STDIN = Path("-")
 
@@ -67,10 +68,11 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
     try:
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
         binary = _open_bytes(path)
-    except LookupError as error:
+    except (LookupError, ValueError) as error:  # the latter of a NUL character in it
         raise _unknown(encoding) from error
     except OSError as error:
         raise _damaged(path, error) from error
+    head = b""
     try:
         head = _head(path, binary)
         codec = encoding
@@ -86,6 +88,8 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
             binary.close()
         if isinstance(error, LookupError):
             raise _unknown(encoding) from error
+        if isinstance(error, UnicodeError):
+            raise _unfit(path, encoding, error, head) from error
         if isinstance(error, OSError | EOFError | zlib.error):
             raise _damaged(path, error) from error
         raise
@@ -101,7 +105,8 @@ def open_lines(path: Path, encoding: str = "utf-8") -> Iterator[Lines]:
 def _open_bytes(path: Path) -> BinaryIO:
     if path == STDIN:
         return sys.stdin.buffer
-    return cast(BinaryIO, gzip.GzipFile(path)) if is_packed(path) else path.open("rb")
+    stream = path.open("rb")
+    return cast(BinaryIO, open_gzip(stream, path)) if is_packed(path) else stream
 
 
 def _head(path: Path, binary: BinaryIO) -> bytes:
@@ -144,12 +149,20 @@ def _decoded(stream: TextIOWrapper, path: Path, encoding: str) -> Iterator[str]:
             f"{encoding.removesuffix('-sig')}; {_remedy(error)}"
         ) from error
     except UnicodeError as error:  # of UTF-16 that starts without a mark
-        raise DataError(
-            f"{path}: {error}; the encoding {encoding} does not fit; name another with "
-            f"{setting('encoding', 'NAME')}, or save the file as UTF-8"
-        ) from error
+        raise _unfit(path, encoding, error) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise _damaged(path, error, n_lines) from error
+
+
+def _unfit(path: Path, encoding: str, error: UnicodeError, head: bytes = b"") -> DataError:
+    """Of UTF-16 or UTF-32 that starts without a mark, and of codecs that are not for files."""
+    likely = next((name for pattern, name in _UNMARKED.items() if pattern.match(head)), None)
+    remedy = (
+        f"every second byte is zero, as in {likely}: add {setting('encoding', likely)}"
+        if likely
+        else f"name another with {setting('encoding', 'NAME')}, or save the file as UTF-8"
+    )
+    return DataError(f"{path}: {error}; the encoding {encoding} does not fit; {remedy}")
 
 
 def _unknown(encoding: str) -> ConfigError:

@@ -118,6 +118,8 @@ def load(
         is_name = not path.suffix and len(path.parts) == 1  # it may be meant as one of the registry
         hint = nearest(path.name, corpora()) if is_name else ""
         raise DataError(f"no file and no registered set called {str(data)!r}{hint}")
+    if label_separator == "":
+        raise ConfigError(f"{setting('label_separator', 'CHAR')}: expected a character, got none")
     how = How(encoding, delimiter, sheet)
     with open_table(path, how) as table:
         return _read_file(table, roles, skip_missing=skip_missing, separator=label_separator)

@@ -113,8 +113,8 @@ class _Sentence:
 
     def __init__(self, tokens: Sequence[str]) -> None:
         padded = ["", "", *tokens, "", ""]
-        self.words = np.array([zlib.crc32(t.encode()) for t in padded], dtype=np.uint64)
-        self.ends = np.array([zlib.crc32(t[-_SUFFIX:].encode()) for t in padded], dtype=np.uint64)
+        self.words = np.array([zlib.crc32(_bytes(t)) for t in padded], dtype=np.uint64)
+        self.ends = np.array([zlib.crc32(_bytes(t[-_SUFFIX:])) for t in padded], dtype=np.uint64)
 
     def features(
         self, gaps: np.ndarray, starts: int | np.ndarray, ends: int | np.ndarray
@@ -215,3 +215,8 @@ def treebank_parser(tokenizer: str) -> SpanParser:
     parser on :meth:`Treebank.without` its texts.
     """
     return SpanParser.fit(treebank().examples(get_tokenizer(tokenizer)))
+
+
+def _bytes(token: str) -> bytes:
+    """What is hashed of a token, which may hold halves of characters."""
+    return token.encode("utf-8", "surrogatepass")

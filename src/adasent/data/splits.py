@@ -10,6 +10,8 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +107,18 @@ def rarest_labels(there: npt.NDArray[np.bool_]) -> Indices:
     """
     counts = np.where(there, there.sum(axis=0), len(there) + 1)
     return np.where(there.any(axis=1), counts.argmin(axis=1), -1)
+
+
+def strata_of(labels: Sequence[Any]) -> list[Any]:
+    """What folds of texts are stratified by: the label, or the rarest of a text's labels."""
+    if not any(isinstance(one, tuple) for one in labels):
+        return list(labels)
+    place = {label: i for i, label in enumerate(dict.fromkeys(chain.from_iterable(labels)))}
+    there = np.zeros((len(labels), max(1, len(place))), dtype=bool)
+    for row, own in zip(there, labels, strict=True):
+        row[[place[label] for label in own]] = True
+    names = [*place, "no label"]  # the last also stands for -1
+    return [names[i] for i in rarest_labels(there).tolist()]
 
 
 def held_out_several(

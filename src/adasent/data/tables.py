@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 from adasent.data.delimiters import NAMES, NONE, find_delimiter, parse_delimiter
 from adasent.data.opening import STDIN, Lines, bare, is_packed, open_lines
 from adasent.errors import ConfigError, DataError, nearest, require, setting
+from adasent.text.unpacking import check_size, open_zip
 
 # Larger than any line that fits in memory on a 32-bit C long.
 _NO_LIMIT = 2**31 - 1
@@ -276,7 +277,7 @@ def _parquet_table(path: Path, how: How) -> Iterator[Table]:
         number = 0
         try:
             for batch in file.iter_batches(batch_size=_BATCH):
-                columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
+                columns = [_values(path, batch, i, number) for i in range(batch.num_columns)]
                 for values in zip(*columns, strict=True):
                     yield Row(number, number + 1, list(values), {})
                     number += 1
@@ -288,8 +289,29 @@ def _parquet_table(path: Path, how: How) -> Iterator[Table]:
     except errors as error:
         raise DataError(f"cannot read {path} as Parquet: {error}") from error
     with file:
+        whole = file.metadata
+        groups = [whole.row_group(i).total_byte_size for i in range(whole.num_row_groups)]
+        # A row group is held at a time; of rows that repeat next to nothing is stored.
+        check_size(max([8 * whole.num_rows, *groups]), path.stat().st_size, path)
         schema = file.schema_arrow
         yield Table(path, list(schema.names), rows(file), schema=schema)
+
+
+def _values(path: Path, batch: Any, i: int, number: int) -> list[Any]:
+    """The values of a column of a batch, of which the first is that of row ``number``."""
+    column = batch.column(i)
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:  # such as dates after the year 9999
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        name, last = batch.schema.names[i], number + len(column) - 1
+        raise DataError(
+            f"{path}, rows {number} to {last}: column {name!r} "
+            f"holds a {column.type} that is out of range ({error}); turn the column into strings, "
+            "or leave it out"
+        ) from error
+    return values
 
 
 @contextmanager
@@ -297,9 +319,12 @@ def _excel_table(path: Path, how: How) -> Iterator[Table]:
     """A sheet of an Excel workbook, its first filled row the header; formulas by their results."""
     openpyxl = require("openpyxl", "excel", "reading Excel")
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with open_zip(path, path):
+            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except DataError:
+        raise
     except Exception as error:  # of the archive, of its XML, or of what openpyxl makes of them
         raise DataError(f"cannot read {path} as Excel: {error}") from error
     try:

@@ -129,7 +129,7 @@ def digest_of(files: Mapping[str, Path]) -> str:
     for name in sorted(files):
         with files[name].open("rb") as stream:
             own = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{name} {own}\n".encode())
+        digest.update(os.fsencode(f"{name} {own}\n"))
     return digest.hexdigest()
 
 

@@ -12,7 +12,6 @@ read in windows that begin and end between words; of a single word that is longe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adasent.errors import ConfigError
+from adasent.text.halves import readable
 from adasent.text.passage import Passage
 from adasent.text.rows import Ints
 
 #: Part of the identity of features: it goes up when pieces are assigned to words in another way.
 VERSION = 1
-
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 #: Room of an encoder that does not say.
 _DEFAULT_ROOM = 512
@@ -114,7 +112,7 @@ class PieceReader:
     def __call__(self, passages: Sequence[Passage]) -> Iterator[Reading]:
         """Each passage in windows; the words of these are its words in order."""
         # The tokenizer is written in Rust and takes valid Unicode only.
-        texts = [_LONE_SURROGATES.sub("\ufffd", one.text) for one in passages]
+        texts = [readable(one.text) for one in passages]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         for passage, one in zip(passages, encoded, strict=True):
             ids = np.array(one.ids, dtype=np.int64)

@@ -20,7 +20,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from adasent.checks import check_integer, check_range
-from adasent.errors import AdaSentWarning, DataError
+from adasent.errors import AdaSentWarning, ConfigError, DataError
 from adasent.estimators.confidence import choose_labels
 from adasent.runtime.answers import Thresholds, exactly_right
 from adasent.saving.folder import TRAINING
@@ -178,16 +178,25 @@ def check_training(X: Any, y: Any, sample_weight: Any, class_weight: Any = None)
 
 
 def check_targets(
-    X: Any, y: Any, classes: Any, sample_weight: Any = None, class_weight: Any = None
+    X: Any,
+    y: Any,
+    classes: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    several: bool = False,
 ) -> Targeted:
     """:func:`check_training` of labels, or, where ``classes`` are given, of soft labels.
 
     ``class_weight`` then goes by the most probable class of a text. A text may have several labels
     if each has a list of them, or if the matrix that comes with ``classes`` is of 0 and 1 and has
-    rows that do not sum to 1.
+    rows that do not sum to 1; and if ``several`` says so, when the matrix may have any number from
+    0 to 1.
     """
     from adasent.estimators import label_lists  # which stands on this module
 
+    if several and classes is None:
+        raise ConfigError("several=True is of a matrix of probabilities; give classes=... too")
     if classes is None and label_lists.are_lists(y):
         return label_lists.check_lists(X, y, sample_weight, class_weight)
     if classes is None:
@@ -207,6 +216,12 @@ def check_targets(
         raise DataError(
             f"expected probabilities of shape ({len(texts)}, {len(given)}), a row for each text "
             f"and a column for each class, at least one; got shape {targets.shape}"
+        )
+    if several:
+        if not ((targets >= 0) & (targets <= 1)).all():
+            raise DataError("expected probabilities from 0 to 1 of each class, got others")
+        return label_lists.several(
+            texts, targets[:, order], given[order], sample_weight, class_weight
         )
     sums = targets.sum(axis=1)
     if np.isin(targets, (0, 1)).all() and (sums != 1).any():
@@ -295,9 +310,9 @@ def check_labels(y: Any) -> np.ndarray:
             f"Unknown label type: continuous. Labels must be strings, whole numbers or booleans, "
             f"got {broken!r}; turn numbers into classes, such as strings"
         )
-    if kinds == {int} and labels.dtype == object:
-        large = max(values, key=abs)
-        if not -(2**63) <= large < 2**63:
+    if kinds in ({int}, {float}):
+        large = next((value for value in values if not -(2**63) <= value < 2**63), None)
+        if large is not None:
             raise DataError(
                 f"whole numbers as labels must fit into 64 bits, got {large}; turn them into "
                 "strings"

@@ -23,6 +23,7 @@ from adasent.encoders.protocol import WordEncoder
 from adasent.errors import DataError
 from adasent.estimators.base import Targeted, check_examples
 from adasent.estimators.label_lists import indicator, read_lists, yes_and_no
+from adasent.estimators.thresholds import HALF
 from adasent.saving.word_table import from_int8, round_to_half, to_int8
 from adasent.systems.base import System
 from adasent.text.cutting import Cut, cut_of
@@ -200,7 +201,7 @@ def encode_texts(
     every = [Passage(*pair, tokenizer) for pair in zip(texts, tokens, strict=True)]
     if validation is None:
         if multilabel:
-            there = targets[:, : len(classes)] > 0
+            there = targets[:, : len(classes)] >= HALF
             kept, held = held_out_several(there, fraction, seed, texts)
         else:
             kept, held = held_out(labels.tolist(), fraction, seed, texts=texts)

@@ -11,6 +11,7 @@ import numpy as np
 from adasent.data.splits import rarest_labels
 from adasent.errors import AdaSentWarning, ConfigError, DataError
 from adasent.estimators.base import Targeted, check_labels, example_weights, is_missing
+from adasent.estimators.thresholds import HALF
 from adasent.text.encoder import check_texts
 
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
@@ -42,12 +43,15 @@ def check_lists(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Target
 
 def several(
     texts: list[str],
-    there: np.ndarray,
+    said: np.ndarray,
     classes: np.ndarray,
     sample_weight: Any,
     class_weight: Any,
 ) -> Targeted:
-    """Texts of which (N, C) says which classes each has; see :func:`check_lists`."""
+    """Texts of which (N, C) says which classes each has; see :func:`check_lists`.
+
+    It may say how probable each is: from a half on a text counts as one that has the class.
+    """
     if class_weight is not None:
         raise ConfigError(
             "class_weight: a text that has several labels belongs to no one class; leave it out, "
@@ -55,8 +59,9 @@ def several(
         )
     weights = example_weights(sample_weight, None, np.zeros(len(texts)))
     used = np.flatnonzero(weights)
-    there = there[used]
-    never = classes[~there.any(axis=0)].tolist()
+    said = said[used]
+    there = said >= HALF
+    never = classes[~(said > 0).any(axis=0)].tolist()
     if never:
         warnings.warn(
             f"of no training text: {', '.join(map(repr, never[:5]))}"
@@ -68,7 +73,7 @@ def several(
     return Targeted(
         [texts[i] for i in used],
         rarest_labels(there),
-        yes_and_no(there),
+        yes_and_no(said),
         weights[used],
         classes,
         multilabel=True,
@@ -114,6 +119,7 @@ def indicator(lists: Sequence[Sequence[Any]], classes: np.ndarray) -> np.ndarray
     return there
 
 
-def yes_and_no(there: np.ndarray) -> np.ndarray:
-    """(N, C) whether a text has a class -> (N, 2 C) targets of the answers yes and no."""
-    return np.concatenate([there, ~there], axis=1).astype(np.float32)
+def yes_and_no(said: np.ndarray) -> np.ndarray:
+    """(N, C) whether, or how probably, a text has a class -> (N, 2 C) targets of yes and of no."""
+    yes = np.asarray(said, dtype=np.float32)
+    return np.concatenate([yes, 1 - yes], axis=1)

@@ -131,6 +131,7 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
         *,
         validation: tuple[Any, Any] | None = None,
         classes: Any = None,
+        several: bool = False,
     ) -> Self:
         """Train on texts and labels; with ``warm_start``, further, if there is a model.
 
@@ -147,6 +148,9 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
             Texts and labels that choose the epoch, in place of ``validation_fraction``.
         classes
             The C labels that the columns of a matrix stand for.
+        several
+            Whether the matrix has soft labels of texts that may have several labels: the
+            probability of each class by itself.
 
         Returns
         -------
@@ -162,7 +166,7 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
             if classes is not None:
                 raise ConfigError("expected labels to go on with, got soft labels (classes=...)")
             return self._go_on(X, y, sample_weight, validation)
-        encoded = self.encode(X, y, sample_weight, validation, classes)
+        encoded = self.encode(X, y, sample_weight, validation, classes, several=several)
         return self._train(self._build(encoded), encoded, self.checkpoint)
 
     def _check_shape(self) -> None:
@@ -221,6 +225,8 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
         validation: tuple[Any, Any] | None = None,
         classes: Any = None,
         fraction: float | None = None,
+        *,
+        several: bool = False,
     ) -> Encoded:
         """The first half of ``fit``: texts and vectors as numbers, for :func:`fit_encoded`.
 
@@ -229,7 +235,7 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
         """
         self._training_config(self.vector_size)
         # A text without weight is left out altogether: of the vocabulary and the validation too.
-        labelled = check_targets(X, y, classes, sample_weight, self.class_weight)
+        labelled = check_targets(X, y, classes, sample_weight, self.class_weight, several=several)
         fraction = self.validation_fraction if fraction is None else fraction
         return self._encode_with(self._source(), labelled, validation, fraction)
 
@@ -347,7 +353,7 @@ class NeuralClassifier(GoesOn, SavedNetwork, TextClassifier):
         n_classes, held = len(encoded.classes), run.validation
         if held is None:
             return np.full(n_classes, HALF)
-        return fit_thresholds(held_proba(run, encoded), held.targets[:, :n_classes] > 0)
+        return fit_thresholds(held_proba(run, encoded), held.targets[:, :n_classes] >= HALF)
 
     def _shape(self, table: np.ndarray, **sizes: int) -> tuple[SystemConfig, np.ndarray]:
         """The network's config, of its settings and the sizes of the data; the table it takes."""

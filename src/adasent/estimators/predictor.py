@@ -144,14 +144,16 @@ class Predictor:
     def _repr_html_(self) -> str:
         """A table of what the model is, for notebooks."""
         config, facts = self.network.config, self.training_
-        sets = (facts.get("vectors") or {}).get("sets") or []
+        sets = _of(facts.get("vectors"), dict, {}).get("sets")
+        names = [str(one.get("name")) for one in _of(sets, list, []) if isinstance(one, dict)]
+        n_texts = _of(facts.get("n_texts"), int, None)
         rows = {
             "system": "AdaSent",
             "classes": ", ".join(map(str, self.classes_.tolist())),
             "words": f"{self.encoder.n_words:,} of {config.vector_size} dimensions",
-            "word vectors": " + ".join(str(one.get("name")) for one in sets) or None,
+            "word vectors": " + ".join(names) or None,
             "units": config.hidden_size,
-            "trained on": f"{facts['n_texts']:,} texts" if "n_texts" in facts else None,
+            "trained on": None if n_texts is None else f"{n_texts:,} texts",
         }
         return html_table({name: value for name, value in rows.items() if value is not None})
 
@@ -189,6 +191,11 @@ class Predictor:
 
         found: Explanation | list[Explanation] = explain(self, texts, method=method)
         return found
+
+
+def _of(value: Any, kind: type, other: Any) -> Any:
+    """A value of how the model came about, which somebody else may have written; or another."""
+    return value if isinstance(value, kind) else other
 
 
 def load(folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Predictor:

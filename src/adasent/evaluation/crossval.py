@@ -16,6 +16,7 @@ from typing import Any
 
 from adasent.data import Corpus, Fold, grouped_folds, official_split, stratified_folds
 from adasent.data.derived import open_vectors
+from adasent.data.splits import strata_of
 from adasent.encoders.folder import find_encoder
 from adasent.errors import ConfigError
 from adasent.estimators.registry import ENCODER_SETTINGS, describe
@@ -44,17 +45,19 @@ def make_folds(
     Parameters
     ----------
     rule
-        ``random`` (stratified), ``grouped`` (stratified, texts of equal tokens stay together) or
-        ``official`` (the one split that the set's authors fixed; ``n_folds`` is not used).
+        ``random`` (stratified, texts of several labels by the rarest of them), ``grouped``
+        (stratified, texts of equal tokens stay together) or ``official`` (the one split that the
+        set's authors fixed; ``n_folds`` is not used).
     tokens
         The tokens of each text; what ``grouped`` compares.
     """
     if rule == "official":
         return [official_split(corpus)]
     if rule == "grouped":
-        return grouped_folds([" ".join(row) for row in tokens], corpus.labels, n_folds, seed)
+        keys = [" ".join(row) for row in tokens]
+        return grouped_folds(keys, strata_of(corpus.labels), n_folds, seed)
     if rule == "random":
-        return stratified_folds(corpus.labels, n_folds, seed)
+        return stratified_folds(strata_of(corpus.labels), n_folds, seed)
     raise ConfigError(f"rule: expected one of {', '.join(RULES)}, got {rule!r}")
 
 
@@ -99,7 +102,6 @@ def cross_validate(
     """
     from adasent.estimators.registry import make
 
-    corpus.need_one_label("cross-validation")
     estimator = make(system, **settings)
     files = dict(vectors or {})
     spec = _spec(system, estimator, files)

@@ -125,7 +125,9 @@ class _Fit:
         self.history = [_short_row(row) for row in history]
         if self.is_whole and self.validation is not None:
             texts, labels = self.validation
-            self.accuracy = float(np.mean(estimator.predict(texts) == np.asarray(labels)))
+            classes = self.choice.job.corpus.classes
+            said = encode_labels(estimator.predict(texts).tolist(), classes)
+            self.accuracy = share_right(encode_labels(labels, classes), said)
         self.choice.take(self, estimator)
 
 
@@ -200,8 +202,8 @@ class _Choice:
         _, true = job.part(job.test)
         predicted = self._predict()
         # Of the whole corpus: a rare class may be absent from this fold's training part.
-        classes = np.unique(np.asarray(job.corpus.labels)).tolist()
-        code = {label: i for i, label in enumerate(classes)}
+        classes = np.unique(np.asarray(job.corpus.classes)).tolist()
+        true, predicted = encode_labels(true, classes), encode_labels(predicted, classes)
         facts: dict[str, Any] = getattr(estimator, "training_", {})
         n_valid = facts.get("n_validation", 0) if job.dev is None else len(job.dev)
         n_train = len(job.train) - (n_valid if job.dev is None else 0)
@@ -239,17 +241,31 @@ class _Choice:
             n_train=n_train,
             n_valid=n_valid,
             n_test=len(job.test),
-            accuracy=sum(a == b for a, b in zip(true, predicted, strict=True)) / len(true),
+            accuracy=share_right(true, predicted),
             classes=classes,
             test=job.test.tolist(),
-            true=[code[label] for label in true],
-            predicted=[code[label] for label in predicted],
+            true=true,
+            predicted=predicted,
             tried=[] if job.dev is None else tried,
             chosen=None if job.dev is None else self.chosen,
-            before=[code[label] for label in self._before],
+            before=encode_labels(self._before, classes),
             n_threads=n_threads,
             n_together=(self.final or best).n_together,
         )
+
+
+def encode_labels(labels: Sequence[Any], classes: Sequence[Label]) -> list[Any]:
+    """Labels as positions in the classes; tuples of labels as ascending lists of positions."""
+    code = {label: i for i, label in enumerate(classes)}
+    return [
+        sorted(code[each] for each in one) if isinstance(one, tuple) else code[one]
+        for one in labels
+    ]
+
+
+def share_right(true: Sequence[Any], predicted: Sequence[Any]) -> float:
+    """The share of texts whose label, or all of whose labels, are those that were predicted."""
+    return float(np.mean([a == b for a, b in zip(true, predicted, strict=True)]))
 
 
 def _fit_all(fits: Sequence[_Fit], size: int) -> bool:

@@ -62,11 +62,13 @@ class FoldRecord:
     n_train: int  # texts that set the weights
     n_valid: int  # that chose the epoch
     n_test: int
-    accuracy: float
+    accuracy: float  # of texts with several labels the share that has all of them and no other
     classes: list[Label]
     test: list[int]  # positions of the tested texts in the corpus
-    true: list[int]  # positions in ``classes``, as in ``predicted`` and ``before``
-    predicted: list[int]
+    # Positions in ``classes``, as in ``predicted`` and ``before``; where a text may have several
+    # labels, an ascending list of them for each.
+    true: list[Any]
+    predicted: list[Any]
     # What the validation part said of each setting that was tried, in the order of
     # spec["settings"]; empty where there was nothing to choose. The accuracy is that of the
     # finished model, its word table rounded as it is saved. In records that name no n_threads and
@@ -75,7 +77,7 @@ class FoldRecord:
     chosen: int | None = None  # which of them was tested; None where there was nothing to choose
     # Of a network that was trained again on the validation part as well, what it had predicted as
     # it was chosen; ``predicted`` is what it said in the end. Empty for all others.
-    before: list[int] = field(default_factory=list)
+    before: list[Any] = field(default_factory=list)
     n_threads: int | None = None  # of the training; None in older records
     n_together: int | None = None  # models trained as one, itself included; None in older records
 
@@ -83,6 +85,11 @@ class FoldRecord:
     def key(self) -> str:
         """Equal for records of the same work: settings, seed, folds and data."""
         return record_key(self.spec, self.seed, self.rule, self.n_folds, self.fold, self.sha256)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a text may have several labels."""
+        return bool(self.true) and isinstance(self.true[0], list)
 
     @property
     def machine(self) -> str:
@@ -177,7 +184,7 @@ def _to_json(record: FoldRecord) -> dict[str, Any]:
     A record of a thousand predictions is then 3 KB rather than 12.
     """
     values = asdict(record)
-    if len(record.classes) <= _DIGITS:
+    if len(record.classes) <= _DIGITS and not record.multilabel:
         for name in ("true", "predicted", "before"):
             values[name] = "".join(map(str, values[name]))
     if record.test and all(a < b for a, b in zip(record.test, record.test[1:], strict=False)):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adasent.data.corpus import Label, Labels
 from adasent.errors import DataError, require
 from adasent.evaluation.metrics import ClassScore
+
+if TYPE_CHECKING:
+    from adasent.evaluation.records import FoldRecord
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,24 @@ class SeveralReport:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return asdict(self)
+
+
+#: Figures of a report that are one number each, with their names in words.
+MEANS = {
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "subset_accuracy": "subset accuracy",
+    "hamming_loss": "Hamming loss",
+}
+
+
+def record_several(record: FoldRecord) -> SeveralReport:
+    """The scores of a recorded fold of texts that may have several labels."""
+    true, predicted = (
+        [tuple(record.classes[i] for i in one) for one in labels]
+        for labels in (record.true, record.predicted)
+    )
+    return score_several(true, predicted, record.classes)
 
 
 def score_several(

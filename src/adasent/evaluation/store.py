@@ -66,7 +66,7 @@ class RecordStore:
 
         It may have been finished a moment ago: ask :meth:`find` once more under the claim.
         """
-        name = hashlib.sha256(f"{self.root.resolve()}\n{run.key}".encode()).hexdigest()
+        name = hashlib.sha256(os.fsencode(f"{self.root.resolve()}\n{run.key}")).hexdigest()
         lock = FileLock(self._claims() / name)
         try:
             lock.acquire(blocking=False)

@@ -22,6 +22,7 @@ from adasent.explain.units import pooled_shares, unit_scores, unit_votes
 from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.arrays import Doubles, Floats
 from adasent.runtime.climb import Passes, Pyramids, climb
+from adasent.runtime.head import check_finite
 from adasent.runtime.network import BATCH_WORDS, Network
 from adasent.text.encoder import check_texts
 from adasent.text.offsets import Offsets
@@ -178,6 +179,8 @@ class Batch:
         self.votes: Doubles = np.exp(log_votes)
         self.probabilities = call.network.settled(mixed.T)
         self._cheap = self._cheap_scores(pyramids) if fast else None
+        # Parts of a text may overflow where the text as a whole does not.
+        check_finite(self.beliefs, self.votes, *(self._cheap or ()))
 
     def method_of(self, row: int) -> str:
         """How the words of a text are scored; the longest text is the first."""
@@ -196,11 +199,13 @@ class Batch:
     def pyramid(self) -> BuiltPyramids:
         """Gates, votes and shares of all units."""
         network, layout = self.call.network, self.layout
-        pyramids = self._climb(keep=True)
-        rows = layout.unit_rows
-        gates = pyramids.gates.mean(axis=2)[rows[rows >= layout.n_words] - layout.n_words]
-        votes = unit_votes(network.head, pyramids.units)[:, rows]
-        shares = pooled_shares(pyramids, layout, maximum=self.call.maximum)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            pyramids = self._climb(keep=True)
+            rows = layout.unit_rows
+            gates = pyramids.gates.mean(axis=2)[rows[rows >= layout.n_words] - layout.n_words]
+            votes = unit_votes(network.head, pyramids.units)[:, rows]
+            shares = pooled_shares(pyramids, layout, maximum=self.call.maximum)
+        check_finite(gates, votes, shares)
         return BuiltPyramids(gates, votes, shares)
 
     def part(self, row: int) -> tuple[slice, slice, slice]:

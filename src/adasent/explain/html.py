@@ -17,6 +17,7 @@ from adasent.explain.reading import (
     colour_of,
     read_for,
 )
+from adasent.text.halves import writable
 
 #: Longer texts get no drawing of their pyramid but a note: it would be wider than a screen.
 MAX_DRAWN_WORDS = 60
@@ -75,14 +76,13 @@ def page(
 
 def document(body: str, title: str) -> str:
     """A whole page around a body; the browser is told to load nothing from anywhere."""
-    # What UTF-8 cannot write, such as half of a surrogate pair, becomes a question mark.
-    body = body.encode("utf-8", "replace").decode()
+    title, body = writable(escape(title)), writable(body)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{_STYLE}:root{{color-scheme:light dark}}</style>"
+        f"<title>{title}</title><style>{_STYLE}:root{{color-scheme:light dark}}</style>"
         f'</head><body class="adasent">{body}</body></html>\n'
     )
 

@@ -21,6 +21,7 @@ from adasent.explain.explainer import Model
 from adasent.explain.explanation import Explanation
 from adasent.explain.reading import Part, colour_of, read_for
 from adasent.explain.spans import child_shares
+from adasent.saving.whole import whole_file
 
 #: Words of a text beyond which its pyramid cannot be read any more.
 MAX_WORDS = 40
@@ -311,14 +312,16 @@ def reliability(found: Stated, *, dark: bool = False) -> Any:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure; the ending of the path (svg, png, pdf) decides how."""
+    """Write a figure, whole or not at all; the ending of the path (svg, png, pdf) decides how."""
     from matplotlib import rc_context
 
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without a date and with fixed names inside, so that equal data gives equal files.
     with rc_context({"svg.hashsalt": "adasent", "svg.fonttype": "none"}):
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, dpi=150, metadata=metadata)
+        kind = path.suffix.lower().removeprefix(".") or None
+        metadata = {"Date": None} if kind == "svg" else None
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 Scale has two meanings. By *level*, what the mixture gives to phrases of t words, exactly. By
 *phrase*, how many words act together where something is added: a phrase of a level may be no more
 than a copy of one word, and then counts as that word.
+
+Where a text may have several labels, each label that it gets is a decision of its own.
 """
 
 from __future__ import annotations
@@ -12,17 +14,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adasent.data.corpus import Label
+from adasent.data.corpus import Label, Labels
 from adasent.errors import DataError
 from adasent.explain.explainer import Model, explain
 from adasent.explain.explanation import Explanation
 from adasent.explain.html import document
 from adasent.runtime.arrays import Doubles, Ints
+from adasent.saving.whole import whole_file
+from adasent.text.halves import writable
 from adasent.text.passage import Passage, read_passages
 
 Bands = tuple[tuple[str, int], ...]
@@ -47,7 +52,11 @@ Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class Order:
-    """What the order of words is worth to a model."""
+    """What the order of words is worth to a model.
+
+    Where a text may have several labels, a text counts as right that gets all of its labels and no
+    other.
+    """
 
     accuracy: float
     shuffled: float  # accuracy with the words of each text in random order
@@ -99,13 +108,16 @@ class Profile:
         """Write ``profile.html`` and a CSV for each table; the paths of the files."""
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "profile.html"]
-        written[0].write_text(self.to_html(), encoding="utf-8")
+        with whole_file(written[0]) as stream:
+            stream.write(self.to_html().encode())
         order = vars(self.order)
         tables = self.tables | {"order": (tuple(order), [tuple(order.values())])}
         for name, (columns, rows) in tables.items():
             path = folder / f"{name}.csv"
-            with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-                csv.writer(file).writerows([columns, *rows])
+            table = StringIO(newline="")
+            csv.writer(table).writerows([columns, *rows])
+            with whole_file(path) as stream:
+                stream.write(writable(table.getvalue()).encode())
             written.append(path)
         return written
 
@@ -136,45 +148,52 @@ TITLES = {
 
 
 def profile(
-    model: Model, texts: Sequence[str], labels: Sequence[Label], name: str = "corpus"
+    model: Model, texts: Sequence[str], labels: Sequence[Label | Labels], name: str = "corpus"
 ) -> Profile:
     """Explain every text and sum up.
 
     Parameters
     ----------
     labels
-        The true ones; those the model does not know count as wrong.
+        The true ones; those the model does not know count as wrong. Tuples of them where the
+        model gives a text several.
     """
-    if model.thresholds_ is not None:
-        raise DataError("a profile is of one label a text; the model gives a text several")
     if not len(texts) or len(texts) != len(labels):
         raise DataError(
             f"expected at least one text and a label for each, got {len(texts)} and {len(labels)}"
         )
-    sums = _Sums()
+    several = model.thresholds_ is not None
+    if any(isinstance(one, tuple) != several for one in labels):
+        what = "a tuple of labels" if several else "one label"
+        raise DataError(f"expected {what} of each text, as the model gives; got something else")
+    sums = _Sums(several=several)
     for first in range(0, len(texts), CHUNK_TEXTS):
         chunk = slice(first, first + CHUNK_TEXTS)
         found = explain(model, list(texts[chunk]), method="fast")
         for explanation, label in zip(found, labels[chunk], strict=True):
             sums.add(explanation, label)
+    if not sums.rows:
+        raise DataError(f"{name}: the model gives none of the texts a label; nothing was decided")
     order = word_order(model, texts, labels)
     return Profile(name, len(texts), order, sums.tables())
 
 
-def word_order(model: Model, texts: Sequence[str], labels: Sequence[Label], seed: int = 0) -> Order:
+def word_order(
+    model: Model, texts: Sequence[str], labels: Sequence[Label | Labels], seed: int = 0
+) -> Order:
     """Predict as the texts are, and with their words shuffled :data:`N_SHUFFLES` times."""
     encoder = model.encoder
     passages = read_passages(list(texts), encoder.tokenizer, encoder.max_words)
     rng = np.random.default_rng(seed)
-    classes = model.classes_.tolist()
-    true = np.array([classes.index(label) if label in classes else -1 for label in labels])
+    true = _truth(model, labels)
     usual = _labels(model, passages)
+    right = (usual == true).all(axis=1).astype(np.float64)
     losses, changed = np.zeros(len(true)), 0.0
     for _ in range(N_SHUFFLES):
         other = _labels(model, [_shuffled(one, rng) for one in passages])
-        losses += ((usual == true).astype(np.float64) - (other == true)) / N_SHUFFLES
-        changed += float((usual != other).mean()) / N_SHUFFLES
-    accuracy, loss = float((usual == true).mean()), float(losses.mean())
+        losses += (right - (other == true).all(axis=1)) / N_SHUFFLES
+        changed += float((usual != other).any(axis=1).mean()) / N_SHUFFLES
+    accuracy, loss = float(right.mean()), float(losses.mean())
     half = 1.96 * float(losses.std(ddof=1)) / len(true) ** 0.5 if len(true) > 1 else float("inf")
     return Order(accuracy, accuracy - loss, loss - half, loss + half, changed)
 
@@ -183,27 +202,57 @@ def _shuffled(passage: Passage, rng: np.random.Generator) -> Passage:
     return passage.take(rng.permutation(len(passage.tokens)).tolist())
 
 
+def _truth(model: Model, labels: Sequence[Label | Labels]) -> Ints:
+    """(N, 1) the class of each text; of several labels (N, C + 1) which a text has, as 0 and 1.
+
+    The last column says that it has labels which the model does not know.
+    """
+    classes = model.classes_.tolist()
+    if model.thresholds_ is None:
+        return np.array([[classes.index(one) if one in classes else -1] for one in labels])
+    known = [[one in own for one in classes] for own in labels]  # type: ignore[operator]
+    strange = [[not set(own) <= set(classes)] for own in labels]  # type: ignore[arg-type]
+    return np.concatenate([known, strange], axis=1).astype(np.int64)
+
+
 def _labels(model: Model, passages: Sequence[Passage]) -> Ints:
-    """Which class each text gets."""
+    """Which class or classes each text gets, as :func:`_truth` has them."""
     found: list[Ints] = []
     for first in range(0, len(passages), CHUNK_TEXTS):
         rows = model.encoder.rows(passages[first : first + CHUNK_TEXTS])
-        found.append(model.network.classify(rows).argmax(axis=1))
+        probabilities = model.network.classify(rows)
+        if model.thresholds_ is None:
+            found.append(probabilities.argmax(axis=1)[:, None])
+        else:
+            said = probabilities >= model.thresholds_
+            found.append(np.pad(said, ((0, 0), (0, 1))).astype(np.int64))
     return np.concatenate(found)
 
 
 class _Sums:
-    """The scales of all decisions so far: a row of numbers for each text, and what it counts to."""
+    """The scales of all decisions so far: a row of numbers for each, and what it counts to.
 
-    def __init__(self) -> None:
+    A text is one decision, or as many as it gets labels where it may have ``several``.
+    """
+
+    def __init__(self, *, several: bool) -> None:
+        self.several = several
         self.rows: list[Doubles] = []
         self.keys: list[tuple[str, str, int]] = []  # predicted class, outcome, band of its length
         self.scores: defaultdict[tuple[int, str, str], list[float]] = defaultdict(list)
 
-    def add(self, explanation: Explanation, label: Label) -> None:
-        best = int(explanation.probabilities.argmax())
-        predicted = explanation.classes[best]
-        name, right = str(predicted), predicted == label
+    def add(self, explanation: Explanation, label: Label | Labels) -> None:
+        """Count a text with its true label, or labels."""
+        if explanation.thresholds is None:
+            best = int(explanation.probabilities.argmax())
+            self._decided(explanation, best, right=explanation.classes[best] == label)
+            return
+        assert isinstance(label, tuple)
+        for c in np.flatnonzero(explanation.probabilities >= explanation.thresholds).tolist():
+            self._decided(explanation, c, right=explanation.classes[c] in label)
+
+    def _decided(self, explanation: Explanation, best: int, *, right: bool) -> None:
+        name = str(explanation.classes[best])
         probability = float(explanation.probabilities[best])
         shares = explanation.contributions[:, best] / probability
         levels = np.arange(1, len(shares) + 1)
@@ -226,7 +275,8 @@ class _Sums:
             self.scores[len(words), name, " ".join(words)].append(float(scores[first]))
 
     def tables(self) -> dict[str, Table]:
-        scales = ["texts", "accuracy", "probability", "mean level"]
+        head = ["labels given", "precision"] if self.several else ["texts", "accuracy"]
+        scales = [*head, "probability", "mean level"]
         scales += [f"{kind} {band}" for kind in ("level", "phrase") for band, _ in BANDS]
         beliefs = [f"belief {band}" for band, _ in BANDS]
         everything = self._row("all", np.ones(len(self.rows), dtype=bool))
@@ -240,7 +290,7 @@ class _Sums:
         return {
             "scales": (("class", *scales), classes),
             "outcomes": (("outcome", *scales), outcomes),
-            "lengths": (("words", "texts", "accuracy", "mean level", *beliefs), lengths),
+            "lengths": (("words", *head, "mean level", *beliefs), lengths),
             "phrases": (
                 ("words", "class", "phrase", "texts", "mean score"),
                 list(self._most_often()),
@@ -256,7 +306,7 @@ class _Sums:
         ]
 
     def _row(self, name: Any, chosen: np.ndarray) -> tuple[Any, ...]:
-        """Name, texts, means over these of accuracy, probability, level; then shares of bands."""
+        """Name, decisions, their mean accuracy, probability and level; then shares of bands."""
         means = np.array(self.rows)[chosen].mean(axis=0)
         phrases = means[3 + len(BANDS) : 3 + 2 * len(BANDS)]
         # Texts without a word that speaks for the class have no phrases: shares of the others.

@@ -89,19 +89,36 @@ class _Design(NamedTuple):
     leverages: Doubles  # (holds, m) of each row on what is foretold of it
 
 
+def drawn_parts(n: int) -> Masks:
+    """The parts that are drawn of texts of n words, which is more than :data:`ALL_PARTS`."""
+    return _draw(n, _n_pairs(n, leave_out=n <= LEAVE_OUT))
+
+
+def _of_size(n: int) -> Doubles:
+    """(n - 1,) how much the parts of 1, 2, ... n - 1 words weigh together."""
+    sizes = np.arange(1, n)
+    found: Doubles = 1 / (sizes * (n - sizes))
+    found /= found.sum()
+    return found
+
+
+def _draw(n: int, n_drawn: int) -> Masks:
+    drawn = np.empty((n_drawn, n), dtype=bool)
+    rng = np.random.default_rng([n, n_drawn])
+    middle = _of_size(n)[1:-1]
+    sizes = rng.choice(np.arange(2, n - 1), n_drawn, p=middle / middle.sum())
+    for part, size in zip(drawn, sizes, strict=True):
+        part[:] = rng.permutation(n) < size
+    return drawn
+
+
 @lru_cache(maxsize=64)
 def _design(n: int, n_drawn: int, leave_out: bool) -> _Design:
     """Each size of part has as much weight as Shapley values give it, drawn or not."""
-    sizes = np.arange(1, n)
-    of_size = 1 / (sizes * (n - sizes))
-    of_size /= of_size.sum()
-    alone = np.eye(n, dtype=bool)
-    drawn = np.empty((n_drawn, n), dtype=bool)
-    rng = np.random.default_rng([n, n_drawn])
+    of_size = _of_size(n)
     middle = of_size[1:-1]
-    drawn_sizes = rng.choice(sizes[1:-1], n_drawn, p=middle / middle.sum())
-    for part, size in zip(drawn, drawn_sizes, strict=True):
-        part[:] = rng.permutation(n) < size
+    alone = np.eye(n, dtype=bool)
+    drawn = _draw(n, n_drawn)
     parts = np.concatenate([alone, drawn])
     rests = ~(parts if leave_out else drawn)
     none_and_all = np.repeat([[False], [True]], n, axis=1)

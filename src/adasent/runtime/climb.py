@@ -98,7 +98,8 @@ class Composition:
 def _relative(rows: Array) -> Array:
     """Rows for the scores of left, right and composed shares -> the first two less the last."""
     left, right, composed = np.split(rows, 3)
-    return np.concatenate([left - composed, right - composed])
+    with np.errstate(over="ignore"):  # shows in the result, as in all that follows
+        return np.concatenate([left - composed, right - composed])
 
 
 class Pyramids(NamedTuple):

@@ -19,6 +19,13 @@ OVERFLOW = (
     "train again with a lower learning_rate, a higher penalty or activation='tanh'"
 )
 
+
+def check_finite(*arrays: np.ndarray) -> None:
+    """Raise ``AdaSentError`` where what was computed holds NaN or infinity."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise AdaSentError(OVERFLOW)
+
+
 #: Added to a variance before its root is taken, as torch does.
 NORM_EPS = np.float32(1e-5)
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from adasent.errors import AdaSentError
 from adasent.pyramid.layout import Layout, batches
 from adasent.runtime.arrays import Doubles, Floats, Ints
 from adasent.runtime.climb import Backend, Composition, Memory, Passes, climb
-from adasent.runtime.head import OVERFLOW, LevelHead, beliefs, consensus, settled
+from adasent.runtime.head import LevelHead, beliefs, check_finite, consensus, settled
 from adasent.runtime.trace import Trace
 from adasent.saving.word_table import WordTable
 from adasent.systems.config import AdaSentConfig
@@ -137,8 +136,7 @@ class Network:
                 weighted = belief[:, None] * levels
                 found[group, : self.config.hidden_size] = np.add.reduceat(weighted, firsts[:-1])
                 found[group, self.config.hidden_size :] = levels[firsts[1:] - 1]
-        if not np.isfinite(found).all():
-            raise AdaSentError(OVERFLOW)
+        check_finite(found)
         return found
 
     def _climbs(self, texts: Sequence[Ints]) -> Iterator[tuple[Ints, Floats, Layout, Passes]]:

@@ -14,6 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from adasent.errors import AdaSentError
 from adasent.estimators.predictor import Predictor
 from adasent.serve import schemas
 from adasent.serve.access import Token
@@ -34,6 +35,7 @@ _REASONS = {
     413: "Too many texts, or one too long.",
     415: "Not announced as JSON.",
     422: "A text that is blank, or something else that was not asked for.",
+    500: "The model cannot answer, such as one whose weights are far too large.",
     503: "Too many requests wait, or the service stops; see Retry-After.",
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -130,7 +132,7 @@ def app_of(
             _add_model(app, service.apis[model.name], _path(model.name), _path(model.name))
     _add_service(app, service)
     _add_pages(app)
-    for kind in (Refused, HTTPException, Exception):
+    for kind in (Refused, HTTPException, AdaSentError, Exception):
         app.add_exception_handler(kind, _problem)
     quick = {"/v1/predict": service.first.predict, "/v1/explain": service.first.explain}
     for model in models if len(models) > 1 else ():
@@ -224,4 +226,6 @@ async def _problem(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
         reason = f"{request.method} {request.url.path}: {error.detail}"
+    elif isinstance(error, AdaSentError):
+        reason = str(error)
     return JSONResponse({"error": reason}, status, headers)

@@ -75,7 +75,7 @@ class FeedbackFile:
 def _line(cells: Sequence[Any]) -> bytes:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue().encode()
+    return line.getvalue().encode("utf-8", "backslashreplace")
 
 
 def _ends_a_line(file: io.FileIO, size: int) -> bool:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adasent.errors import AdaSentError
 from adasent.serve.limits import Refused
 from adasent.serve.metrics import Metrics
 
@@ -131,6 +132,8 @@ class Shortcuts:
             answer = await endpoint(Request(scope, receive))
         except Refused as refusal:
             answer = refused(refusal)
+        except AdaSentError as error:
+            answer = refused(Refused(500, str(error)))
         await answer(scope, receive, send)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from starlette.requests import ClientDisconnect, Request
 
 from adasent.checks import check_range
+from adasent.export.about import MOST_EXPLAINED
 
 #: Of the scope of a request: a :class:`adasent.serve.connections.Peer`.
 PEER = "adasent.peer"
@@ -40,8 +41,8 @@ class Limits:
     max_texts: int = 1000  # of a request to predict
     max_explained: int = 16  # texts of a request to explain
     max_chars: int = 20_000  # of a text
-    # Of a text: T words take T^3 / 6 weights to explain. With a height longer ones are explained.
-    max_explained_words: int = 100
+    # Of a text. With a height longer ones are explained.
+    max_explained_words: int = MOST_EXPLAINED
     max_body_bytes: int = 2**20
     max_pending: int = 1000  # requests that are not answered yet
     max_pending_bytes: int = 32 * 2**20  # of the bodies of those

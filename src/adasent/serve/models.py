@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from adasent.errors import ConfigError
 from adasent.estimators.predictor import Predictor
-from adasent.explain.colours import CLASS_COLOURS
+from adasent.export.about import about_model
 from adasent.serve import schemas
 from adasent.serve.batching import Batcher, Job, Work
 from adasent.serve.feedback import FeedbackFile, feedback_model
@@ -26,7 +26,6 @@ from adasent.serve.front import seen
 from adasent.serve.limits import PEER, Gate, Limits, Refused, read_body, texts_model
 from adasent.serve.metrics import Metrics
 from adasent.serve.work import Explain, Predict
-from adasent.version import __version__
 
 
 class Served:
@@ -57,17 +56,18 @@ class Served:
         """The model, and the limits of the service."""
         encoder, thresholds = self.predictor.encoder, self.predictor.thresholds_
         classes = self.predict.classes
-        return schemas.Model(
-            name=self.name,
-            version=__version__,
-            classes=classes,
-            thresholds=None if thresholds is None else thresholds.tolist(),
+        about = about_model(
+            self.name,
+            classes,
+            None if thresholds is None else thresholds.tolist(),
+            self.predictor.training_,
             hidden_size=self.predictor.network.config.hidden_size,
             n_vocabulary=encoder.n_words,
             max_words=encoder.max_words,
-            n_texts=self.predictor.training_.get("n_texts"),
-            colours=[CLASS_COLOURS[c % len(CLASS_COLOURS)] for c in range(len(classes))],
-            examples=_examples(self.predictor.training_, classes),
+        )
+        return schemas.Model(
+            **about,
+            api="/docs",
             feedback=self.feedback is not None,
             limits=schemas.Bounds(
                 **asdict(self.limits) | {"max_explained_words": self.explain.max_words}
@@ -148,14 +148,3 @@ async def _while_connected(request: Request, job: Job) -> list[Any]:
         return await job.results()
     finally:
         job.done.cancel()
-
-
-def _examples(training: Mapping[str, Any], classes: list[Any]) -> list[schemas.Example]:
-    """Those of a model; of a folder that somebody else wrote, the ones that can be used."""
-    found = training.get("examples")
-    return [
-        schemas.Example(text=one["text"], label=one["label"])
-        for one in (found if isinstance(found, list) else [])
-        if isinstance(one, dict) and isinstance(one.get("text"), str) and one["text"].strip()
-        if one.get("label") in classes
-    ]

@@ -129,6 +129,7 @@ class Model(BaseModel):
     n_texts: int | None = Field(description="Texts it was trained on; null if not recorded.")
     colours: list[str] = Field(description="The colour of each class, wherever it is painted.")
     examples: list[Example] = Field(description="Texts that it got right; none if none were kept.")
+    api: str | None = Field(description="Where the API is described; null where there is none.")
     feedback: bool = Field(description="Whether POST /v1/feedback takes labels put right.")
     limits: Bounds
 

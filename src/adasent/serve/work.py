@@ -12,6 +12,7 @@ from typing import Any
 from adasent.errors import AdaSentWarning
 from adasent.estimators.predictor import Predictor
 from adasent.explain import explain
+from adasent.export.about import explained_words
 from adasent.runtime.answers import labels_of
 from adasent.serve.batching import BATCH_COST
 from adasent.serve.limits import Refused
@@ -70,10 +71,7 @@ class Explain:
 
     def __init__(self, predictor: Predictor, max_words: int) -> None:
         self.predictor = predictor
-        height = predictor.network.config.max_height
-        if height is not None and height < max_words:
-            max_words = (max_words**2 + height**2) // (2 * height)  # of equal cost
-        self.max_words = max_words
+        self.max_words = explained_words(max_words, predictor.network.config.max_height)
         self._filters = Lock()
 
     def prepare(self, text: str) -> tuple[str, int]:

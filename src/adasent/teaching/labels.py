@@ -74,14 +74,14 @@ def label(
         while shard := list(islice(stream, SHARD)):
             said, is_new = [], False
             for teacher, place in zip(teachers, places, strict=True):
-                found = None if place is None else _read(place, shard, len(teacher.classes_))
+                found = None if place is None else _read(place, shard, teacher)
                 if found is None:
                     found, is_new = teacher.predict_proba(shard).astype(np.float16), True
                     if place is not None:
                         _write(place, shard, found)
                 said.append(found.astype(np.float32))
             mean = np.mean(said, axis=0)
-            parts.append(mean / mean.sum(axis=1, keepdims=True))
+            parts.append(mean if teachers[0].several else mean / mean.sum(axis=1, keepdims=True))
             n_done += len(shard)
             n_asked += len(shard) * is_new
             if progress is not None:
@@ -89,15 +89,17 @@ def label(
     return Labels(np.concatenate(parts), n_asked)
 
 
-def _read(place: Path, shard: Sequence[str], n_classes: int) -> np.ndarray | None:
+def _read(place: Path, shard: Sequence[str], teacher: Teacher) -> np.ndarray | None:
     """The kept probabilities of a shard; None where there are none, or none to be trusted."""
     try:
         found = safetensors.numpy.load_file(_path(place, shard)).get(_NAME)
     except (OSError, SafetensorError):
         return None
-    fits = found is not None and found.shape == (len(shard), n_classes)
+    fits = found is not None and found.shape == (len(shard), len(teacher.classes_))
     if found is None or not fits or found.dtype != np.float16:
         return None
+    if teacher.several:
+        return found if ((found >= 0) & (found <= 1)).all() else None
     sums = found.sum(axis=1, dtype=np.float32)
     return found if (found >= 0).all() and (np.abs(sums - 1) < 0.1).all() else None
 

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from adasent.data import stream_texts
+from adasent.text.halves import readable
 from adasent.text.tokenize import Tokenizer, run_tokenizer
 
 #: Where a sentence may end: marks, closing quotes or brackets, space, and the start of another.
@@ -138,8 +139,7 @@ def split_sentences(text: str) -> list[str]:
 def clean(text: str) -> str:
     """Without control characters, halves of characters and needless white space."""
     # Tokenizers of other libraries take valid Unicode only.
-    whole = text.encode("utf-8", "replace").decode()
-    return " ".join(whole.translate(_CONTROL).split())
+    return " ".join(readable(text).translate(_CONTROL).split())
 
 
 def key_of(tokens: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from adasent.checks import JsonConfig, check_optional, check_range
 from adasent.errors import ConfigError
+from adasent.teaching.kinds import are_several, targets_of
 
 #: Probabilities below this are raised to it before a temperature is applied: half precision has
 #: rounded them to zero or near it.
@@ -59,10 +60,16 @@ class TeachingConfig(JsonConfig):
         check_optional("repeat", self.repeat, 1)
 
 
-def soften(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """(N, C) probabilities to the power of 1 / temperature, so that rows sum to 1."""
+def soften(probabilities: np.ndarray, temperature: float, *, several: bool = False) -> np.ndarray:
+    """(N, C) probabilities to the power of 1 / temperature, so that rows sum to 1.
+
+    Where a text may have several labels, each class by itself: it and what speaks against it.
+    """
     if temperature == 1:
         return probabilities
+    if several:
+        pairs = np.stack([probabilities, 1 - probabilities], axis=-1)
+        return soften(pairs.reshape(-1, 2), temperature)[:, 0].reshape(probabilities.shape)
     logs = np.log(np.maximum(probabilities, _LEAST)) / temperature
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     softened: np.ndarray = raised / raised.sum(axis=1, keepdims=True)
@@ -70,9 +77,8 @@ def soften(probabilities: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def mix(given: np.ndarray, said: np.ndarray, hard: float) -> np.ndarray:
-    """(N, C) targets: ``hard`` of the given class (N,), the rest of what the teacher said."""
-    one_hot = np.eye(said.shape[1], dtype=said.dtype)[given]
-    mixed: np.ndarray = hard * one_hot + (1 - hard) * said
+    """(N, C) targets: ``hard`` of what was given (N, C), the rest of what the teacher said."""
+    mixed: np.ndarray = hard * given.astype(said.dtype) + (1 - hard) * said
     return mixed
 
 
@@ -111,9 +117,12 @@ def material(
         Of the student.
     """
     times, _ = rhythm(len(texts), len(extra), epochs, config)
-    given = np.searchsorted(classes, np.asarray(labels))
-    own = mix(given, soften(said, config.temperature), config.hard)
-    targets = np.concatenate([np.tile(own, (times, 1)), soften(said_of_extra, config.temperature)])
+    several = are_several(labels)
+    heated, more = (
+        soften(one, config.temperature, several=several) for one in (said, said_of_extra)
+    )
+    own = mix(targets_of(labels, classes), heated, config.hard)
+    targets = np.concatenate([np.tile(own, (times, 1)), more])
     weights = np.ones(len(targets))
     weights[times * len(texts) :] = config.extra_weight
     return [*list(texts) * times, *extra], targets, weights
@@ -138,7 +147,8 @@ def fit_student(
     student
         An estimator of a network, whose settings count; its ``epoch_size`` too, unless it is None.
     texts, labels, said
-        Labelled texts and what the teacher says of them, (N, C).
+        Labelled texts and what the teacher says of them, (N, C). Tuples of labels where a text
+        may have several.
     extra, said_of_extra
         Texts without labels, and the same.
     classes
@@ -159,4 +169,7 @@ def fit_student(
     every, targets, weights = material(
         texts, labels, said, extra, said_of_extra, classes=classes, epochs=epochs, config=config
     )
-    return fresh.fit(every, targets, weights, validation=validation, classes=classes.tolist())
+    how: dict[str, Any] = {"several": True} if are_several(labels) else {}
+    return fresh.fit(
+        every, targets, weights, validation=validation, classes=classes.tolist(), **how
+    )

@@ -20,12 +20,20 @@ import numpy as np
 from sklearn.base import clone
 
 from adasent.checks import JsonConfig, check_choice, check_optional, check_range
-from adasent.data import held_out as set_aside
 from adasent.data.corpus import take
-from adasent.estimators.base import check_examples
+from adasent.estimators.thresholds import HALF
 from adasent.evaluation.significance import Comparison, compare
 from adasent.teaching.augment import augment, cut_phrases
 from adasent.teaching.compact import compact
+from adasent.teaching.kinds import (
+    all_known,
+    are_several,
+    check_labelled,
+    classes_of,
+    micro_f1,
+    set_aside,
+    targets_of,
+)
 from adasent.teaching.labels import label
 from adasent.teaching.select import highest, in_balance, nearness
 from adasent.teaching.sentences import Sieve, split_long
@@ -115,9 +123,13 @@ class Report:
     n_asked: int  # of these, that it had not labelled before
     extra: dict[str, int]  # what became of the sentences that were read: :class:`Counts`
     n_held: int
-    teacher_accuracy: float | None  # None without held-back texts
+    # None without held-back texts. Where a text may have several labels, a text is right that has
+    # all of them and no other.
+    teacher_accuracy: float | None
     student_accuracy: float | None
     comparison: Comparison | None  # of the student with the teacher, on the same texts
+    teacher_micro_f1: float | None = None  # where a text may have several labels
+    student_micro_f1: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -171,7 +183,7 @@ def teach(
     Parameters
     ----------
     texts, labels
-        As for ``fit``.
+        As for ``fit``: one label a text, or a list of labels of each.
     teacher
         Anything with ``predict_proba`` over texts, or several, which vote. One with ``fit`` that is
         not fitted yet is fitted. One that is must not have seen the held-back texts, or the
@@ -223,8 +235,8 @@ def teach(
     tokenizer = get_tokenizer(student.tokenizer)
 
     known, held = _parts(texts, labels, held_out, seed)
-    classes = np.unique(np.asarray(known.labels))
-    learn_rows, dev_rows = set_aside(known.labels, dev_fraction, seed + 1, texts=known.texts)
+    classes, several = classes_of(known.labels), are_several(known.labels)
+    learn_rows, dev_rows = set_aside(known.labels, dev_fraction, seed + 1, known.texts)
     learn, dev = known.take(learn_rows), known.take(dev_rows)
 
     observer.on_stage("reading", None)
@@ -233,7 +245,7 @@ def teach(
 
     observer.on_stage("teacher", None)
     models = _fitted(teacher, known, folds, seed, place)
-    teachers = [Teacher(model, classes) for model in models]
+    teachers = [Teacher(model, classes, several=several) for model in models]
 
     observer.on_stage("labelling", len(more))
     store = None if place is None else place / "labels"
@@ -263,7 +275,7 @@ def teach(
         compact(fitted, n_words, keep=own_words)
 
     observer.on_stage("comparing", len(held))
-    accuracies, comparison = _compare(fitted, teachers, held, classes)
+    held_figures = _compare(Teacher(fitted, classes, several=several), teachers, held)
     report = Report(
         n_labelled=len(learn),
         n_dev=len(dev),
@@ -271,9 +283,7 @@ def teach(
         n_asked=found.n_asked,
         extra=sieve.counts.to_dict(),
         n_held=len(held),
-        student_accuracy=accuracies[0],
-        teacher_accuracy=accuracies[1],
-        comparison=comparison,
+        **held_figures,
     )
     fitted.training_["teaching"] = {
         "config": config.to_dict(),
@@ -286,14 +296,12 @@ def teach(
 
 def _parts(texts: Any, labels: Any, held_out: Any, seed: int) -> tuple[_Part, _Part]:
     """What may be learnt from, and what is held back."""
-    given, found = check_examples(texts, labels)
-    everything = _Part(given, found.tolist())
+    everything = _Part(*check_labelled(texts, labels))
     if not isinstance(held_out, tuple):
         check_range("held_out", held_out, 0, 0.9)
-        rest, aside = set_aside(everything.labels, held_out, seed, texts=given)
+        rest, aside = set_aside(everything.labels, held_out, seed, everything.texts)
         return everything.take(rest), everything.take(aside)
-    others, theirs = check_examples(*held_out)
-    return everything, _Part(others, theirs.tolist())
+    return everything, _Part(*check_labelled(*held_out))
 
 
 def _extra_texts(
@@ -371,22 +379,33 @@ def _surest(
     """Of a surplus of texts those that the teacher is surest of, in the balance of the classes."""
     if len(texts) <= n:
         return texts, said
+    if are_several(learn.labels):  # no text belongs to one class
+        rows = highest(np.abs(said - HALF).mean(axis=1), n)
+        return take(texts, rows), said[rows]
     numbers = np.searchsorted(classes, np.asarray(learn.labels))
     rows = in_balance(said, np.bincount(numbers, minlength=len(classes)), n)
     return take(texts, rows), said[rows]
 
 
-def _compare(
-    student: Any, teachers: list[Teacher], held: _Part, classes: np.ndarray
-) -> tuple[tuple[float | None, float | None], Comparison | None]:
-    """Accuracy of the student and of the vote on the held-back texts, and the paired tests."""
+def _compare(student: Teacher, teachers: list[Teacher], held: _Part) -> dict[str, Any]:
+    """How good the student and the vote are on the held-back texts, and the paired tests."""
+    names = ("student", "teacher")
     if not len(held):
-        return (None, None), None
-    true = np.asarray(held.labels)
-    own = classes[Teacher(student, classes).predict_proba(held.texts).argmax(axis=1)] == true
-    said = np.mean([teacher.predict_proba(held.texts) for teacher in teachers], axis=0)
-    theirs = classes[said.argmax(axis=1)] == true
-    return (float(own.mean()), float(theirs.mean())), compare(own, theirs)
+        return dict.fromkeys([f"{name}_accuracy" for name in names]) | {"comparison": None}
+    classes = student.classes_
+    truth, known = targets_of(held.labels, classes), all_known(held.labels, classes)
+    right, figures = [], {}
+    for name, voters in zip(names, ([student], teachers), strict=True):
+        said = np.mean([one.predict_proba(held.texts) for one in voters], axis=0)
+        if student.several:
+            answers = said >= np.mean([one.thresholds for one in voters], axis=0)
+            n_labels = sum(map(len, held.labels))
+            figures[f"{name}_micro_f1"] = micro_f1(answers, truth, n_labels)
+        else:
+            answers = np.eye(len(classes), dtype=bool)[said.argmax(axis=1)]
+        right.append((answers == (truth > 0)).all(axis=1) & known)
+        figures[f"{name}_accuracy"] = float(right[-1].mean())
+    return figures | {"comparison": compare(*right)}
 
 
 def _digest(model: Any, known: _Part, folds: int, seed: int) -> str:

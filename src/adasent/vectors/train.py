@@ -17,13 +17,13 @@ from typing import TextIO
 
 from adasent.errors import ConfigError, DataError, require
 from adasent.text.tokenize import Tokenizer, get_tokenizer, run_tokenizer
+from adasent.text.unpacking import GZIP_MAGIC, open_gzip
 from adasent.vectors.words import WordVectors
 
 #: Called with the words read so far in this pass, the words of a pass (None in the first, which
 #: counts them), and the number of the pass: 0 for counting, then 1, 2, ... for the epochs.
 Progress = Callable[[int, int | None, int], None]
 
-_GZIP_MAGIC = b"\x1f\x8b"
 # gensim drops what follows the 10,000th word of a sentence without a word.
 _MAX_WORDS = 10_000
 _MAX_LINE = 1 << 20
@@ -136,8 +136,8 @@ def _opened(path: Path) -> Iterator[TextIO]:
     """The lines of a corpus; bytes that are not UTF-8 are replaced by U+FFFD."""
     try:
         with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == _GZIP_MAGIC
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            packed = raw.peek(2)[:2] == GZIP_MAGIC
+            stream = open_gzip(raw, path) if packed else raw
             yield io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
     except FileNotFoundError as error:
         raise DataError(f"{path}: expected a corpus, found no file; check the path") from error

@@ -1,12 +1,6 @@
 // Requests to the service; errors say what to show and when to try again.
 
-export class ServiceError extends Error {
-  constructor(message, retrySeconds = null, status = null) {
-    super(message);
-    this.retrySeconds = retrySeconds;
-    this.status = status;
-  }
-}
+import { ServiceError } from "./errors.js";
 
 async function ask(path, options) {
   let response;

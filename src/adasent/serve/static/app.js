@@ -1,9 +1,11 @@
 // The page: one sentence or two, what differs between them, and the address that brings them back.
 
-import { model, ServiceError } from "./api.js";
+import { model } from "./api.js";
 import { Card } from "./card.js";
 import { setPalette } from "./colours.js";
 import { drawDifference } from "./difference.js";
+import { html } from "./dom.js";
+import { ServiceError } from "./errors.js";
 import { Help } from "./help.js";
 import { startMany } from "./many.js";
 import { scales } from "./pyramid.js";
@@ -57,7 +59,7 @@ function draw() {
 // The sentences live in the fragment of the address: it is never sent, and a reload brings them back.
 function link() {
   const texts = new URLSearchParams({ a: first.text, ...(comparing() ? { b: second.text } : {}) });
-  return `${location.origin}${location.pathname}#${texts}`;
+  return `${location.href.split("#")[0]}#${texts}`;
 }
 
 let writing = null;
@@ -109,10 +111,13 @@ async function askForModel() {
   }
 }
 
-function showModel({ name, n_vocabulary: nWords, n_texts: nTexts }) {
+// api: where the service describes itself, if there is a service.
+function showModel({ name, n_vocabulary: nWords, n_texts: nTexts, api }) {
   document.title = `${name} – adasent`;
   const trained = nTexts === null ? "" : `, trained on ${nTexts.toLocaleString("en")} texts`;
-  find("model").textContent = `${name}: knows ${nWords.toLocaleString("en")} words${trained}`;
+  const alone = api ? "" : "; in this file, which sends nothing anywhere";
+  find("model").textContent = `${name}: knows ${nWords.toLocaleString("en")} words${trained}${alone}`;
+  if (api) find("links").append(html("a", { href: api }, "API"));
 }
 
 find("compare").addEventListener("click", () => {

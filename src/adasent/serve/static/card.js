@@ -1,9 +1,10 @@
 // One sentence: its text, its answer, its picture; asks the service when the text changes.
 
-import { explain, predict, ServiceError } from "./api.js";
+import { explain, predict } from "./api.js";
 import { leaning, paint } from "./colours.js";
 import { classBars, levelButton, levelDetails, unitDetails } from "./details.js";
 import { counted, html, points } from "./dom.js";
+import { ServiceError } from "./errors.js";
 import { Feedback } from "./feedback.js";
 import { drawLegend } from "./legend.js";
 import { drawPyramid, rowHeight } from "./pyramid.js";
@@ -93,8 +94,8 @@ export class Card {
     const { max_chars: mostCharacters, max_explained_words: mostWords } = this.known.limits;
     const size = Array.from(text).length;
     if (size > mostCharacters) {
-      throw new ServiceError(`Not done: this text has ${counted(size, "character")}; the service takes up to `
-        + `${mostCharacters.toLocaleString("en")}.`);
+      throw new ServiceError(`Not done: this text has ${counted(size, "character")}; at most `
+        + `${mostCharacters.toLocaleString("en")} are read.`);
     }
     try {
       const explanation = await explain(text, signal);

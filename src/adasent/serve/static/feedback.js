@@ -1,7 +1,8 @@
 // "Wrong? The right label is …": sends the right label of a card's sentence, if the service keeps it.
 
-import { sendFeedback, ServiceError } from "./api.js";
+import { sendFeedback } from "./api.js";
 import { html } from "./dom.js";
+import { ServiceError } from "./errors.js";
 
 export class Feedback {
   constructor(form) {

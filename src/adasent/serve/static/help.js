@@ -1,8 +1,9 @@
 // The help: open on the first visit, with what the model says before it has read much.
 
-import { predict, ServiceError } from "./api.js";
+import { predict } from "./api.js";
 import { classColour, leaning } from "./colours.js";
 import { html, percent } from "./dom.js";
+import { ServiceError } from "./errors.js";
 
 const VISITED = "adasent:visited";
 const NO_WORD = "\u001f"; // a text without a word, which the model reads as one that it does not know

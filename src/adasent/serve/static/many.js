@@ -1,8 +1,9 @@
 // Many texts: asks the service about them, some at a time, within its limits.
 
-import { predict, ServiceError } from "./api.js";
+import { predict } from "./api.js";
 import { Answers } from "./answers.js";
 import { counted } from "./dom.js";
+import { ServiceError } from "./errors.js";
 import { Source } from "./source.js";
 
 const PER_REQUEST = 200; // texts, so that there is progress to see
@@ -56,7 +57,7 @@ export function startMany(known, open) {
   function refusal(text) {
     if (!text.trim()) return "not asked: no text";
     const fits = [...text].length <= limits.max_chars && size(text) <= limits.max_body_bytes - AROUND;
-    return fits ? "" : "not asked: too long for the service";
+    return fits ? "" : "not asked: too long";
   }
 
   function* batches(waiting) {
