@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 
 import adasent
 from adasent.estimators.predictor import Predictor
+from adasent.runtime.network import Network
 from adasent.saving.model import SavedModel, write_model
 from adasent.saving.word_table import WordTable
 from adasent.serve.app import create_app
@@ -253,3 +254,31 @@ def visit(
         each.page.context.close()
         assert each.complaints == []
         assert [url for url in each.requests if not url.startswith(each.url)] == []
+
+
+@pytest.fixture
+def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Batches are not computed until this is set; so it is known which requests wait."""
+    quick, may_go = Network.probabilities, Event()
+
+    def slow(*args: Any) -> Any:
+        assert may_go.wait(20)
+        return quick(*args)
+
+    monkeypatch.setattr(Network, "probabilities", slow)
+    yield may_go
+    may_go.set()
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    """Wait for what another thread does."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        for _ in range(1000):
+            if condition():
+                return
+            time.sleep(0.01)
+        raise AssertionError("it never came to that")
+
+    return wait

@@ -186,18 +186,52 @@ def drain(queue: FairQueue[str]) -> list[str]:
 
 def test_one_item_a_turn_however_much_an_owner_has() -> None:
     queue: FairQueue[str] = FairQueue()
-    queue.put("big", ["b1", "b2", "b3"])
-    queue.put("small", ["s1"])
-    queue.put("other", ["o1", "o2"])
+    queue.put("big", [("b1", 1), ("b2", 1), ("b3", 1)])
+    queue.put("small", [("s1", 1)])
+    queue.put("other", [("o1", 1), ("o2", 1)])
     assert drain(queue) == ["b1", "s1", "o1", "b2", "o2", "b3"]
 
 
 def test_an_owner_that_adds_keeps_its_turn_and_its_order() -> None:
     queue: FairQueue[str] = FairQueue()
-    queue.put("a", ["a1"])
-    queue.put("b", ["b1"])
-    queue.put("a", ["a2"])
+    queue.put("a", [("a1", 1)])
+    queue.put("b", [("b1", 1)])
+    queue.put("a", [("a2", 1)])
     assert drain(queue) == ["a1", "b1", "a2"]
+
+
+def test_a_heavy_item_waits_for_as_many_turns_of_the_others_and_no_longer() -> None:
+    queue: FairQueue[str] = FairQueue()
+    queue.put("long", [("long", 3)])
+    found = []
+    for turn in range(5):  # whose clients ask again as soon as they have an answer
+        queue.put(f"a{turn}", [(f"a{turn}", 1)])
+        queue.put(f"b{turn}", [(f"b{turn}", 1)])
+        found += [queue.pop(), queue.pop()]
+    assert found[:4] == ["a0", "b0", "a1", "b1"]
+    assert found.index("long") in (4, 5, 6)
+    assert drain(queue)
+
+
+def test_short_texts_do_not_wait_for_many_long_ones() -> None:
+    """Each long one fills a batch of its own; in the order of arrival the short one came last."""
+    work = Upper()
+
+    async def scene(batcher: Batcher) -> None:
+        first = await held(batcher, work)
+        words = "word " * 300
+        long = [
+            asyncio.ensure_future(batcher.run(work, [f"{words}{i} cost=9000"])) for i in range(20)
+        ]
+        await asyncio.sleep(0)
+        short = asyncio.ensure_future(batcher.run(work, ["short"]))
+        await asyncio.sleep(0)
+        work.free.set()
+        assert await short == ["SHORT"]
+        await asyncio.gather(first, *long)
+
+    play(scene, batch_cost=9000)
+    assert work.batches[1][0] == "short"
 
 
 def test_an_empty_queue() -> None:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adasent.cli.app import app
+from adasent.serve.server import Options
 
 
 @pytest.fixture
@@ -20,13 +21,12 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What ``serve`` was called with; it returns at once, as if stopped by Ctrl-C."""
     calls: list[dict[str, Any]] = []
 
-    def serve(predictor: object, host: str, port: int, **settings: Any) -> None:
-        calls.append({"host": host, "port": port})
-        calls[-1] |= {name: settings[name] for name in ("name", "feedback")}
+    def serve(folders: dict[str, Path], host: str, port: int, **settings: Any) -> None:
+        calls.append({"folders": folders, "host": host, "port": port, **settings})
         settings["ready"]("http://127.0.0.1:8000")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adasent.serve.server.serve", serve)
+    monkeypatch.setattr("adasent.serve.server.serve_folders", serve)
     return calls
 
 
@@ -35,7 +35,13 @@ def test_loopback_unless_told_otherwise(served: list[dict[str, Any]], model_fold
     assert result.exit_code == 0
     assert result.stdout == "reviews: http://127.0.0.1:8000  (Ctrl-C stops)\nstopped\n"
     assert result.stderr == ""
-    assert served == [{"host": "127.0.0.1", "port": 8000, "name": "reviews", "feedback": None}]
+    (call,) = served
+    assert (call["folders"], call["host"], call["port"]) == (
+        {"reviews": model_folder},
+        "127.0.0.1",
+        8000,
+    )
+    assert (call["feedback"], call["options"]) == ({}, Options())
 
 
 def test_an_open_host_is_warned_of(served: list[dict[str, Any]], model_folder: Path) -> None:
@@ -43,9 +49,10 @@ def test_an_open_host_is_warned_of(served: list[dict[str, Any]], model_folder: P
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0
     assert result.stderr == (
-        "warning: --host 0.0.0.0 lets other machines connect, and there is no login\n"
+        "warning: --host 0.0.0.0 lets other machines connect, and there is no login; "
+        "see --token-file and ADASENT_TOKEN\n"
     )
-    assert served == [{"host": "0.0.0.0", "port": 9, "name": "reviews", "feedback": None}]
+    assert (served[0]["host"], served[0]["port"]) == ("0.0.0.0", 9)
 
 
 def test_no_model(tmp_path: Path) -> None:
@@ -84,7 +91,53 @@ def test_a_process_serves_until_interrupted(model_folder: Path) -> None:
 def test_a_file_for_feedback(served: list[dict[str, Any]], model_folder: Path) -> None:
     args = ["serve", str(model_folder), "--feedback", "wrong.csv"]
     assert CliRunner().invoke(app, args).exit_code == 0
-    assert served[0]["feedback"] == Path("wrong.csv")
+    assert served[0]["feedback"] == {"reviews": Path("wrong.csv")}
+
+
+def test_several_models_by_name(served: list[dict[str, Any]], model_folder: Path) -> None:
+    args = ["serve", f"a={model_folder}", f"b={model_folder}", "--feedback", "b=wrong.csv"]
+    result = CliRunner().invoke(app, [*args, "--workers", "2", "--watch", "--log-format", "json"])
+    assert result.stdout.startswith("a, b: http")
+    (call,) = served
+    assert call["folders"] == {"a": model_folder, "b": model_folder}
+    assert call["feedback"] == {"b": Path("wrong.csv")}
+    assert call["options"] == Options(n_workers=2, watch=True, json_lines=True)
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        (["a=FOLDER", "FOLDER"], "expected NAME=DIR"),
+        (["a=FOLDER", "b/c=FOLDER"], "expected NAME=DIR"),
+        (["a=FOLDER", "a=FOLDER"], "expected different names, got 'a' twice"),
+    ],
+)
+def test_names_that_are_none(models: list[str], message: str, model_folder: Path) -> None:
+    args = [model.replace("FOLDER", str(model_folder)) for model in models]
+    result = CliRunner().invoke(app, ["serve", *args])
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_a_token_from_a_file_or_the_environment(
+    served: list[dict[str, Any]],
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    args = ["serve", str(model_folder), "--host", "0.0.0.0"]
+    result = CliRunner().invoke(app, [*args, "--token-file", str(file)])
+    assert result.stderr == ""  # there is a login
+    monkeypatch.setenv("ADASENT_TOKEN", "f" * 20)
+    CliRunner().invoke(app, args)
+    assert [call["options"].token for call in served] == ["0123456789abcdef", "f" * 20]
+    file.write_text("short")
+    result = CliRunner().invoke(app, [*args, "--token-file", str(file)])
+    assert result.exit_code == 1
+    assert "expected at least 16 ASCII characters without a space, got 5" in result.stderr
+    assert "short" not in result.stderr
 
 
 def test_a_file_that_is_no_feedback_is_refused_before_anything(

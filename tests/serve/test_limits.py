@@ -10,8 +10,6 @@ import pytest
 from starlette.requests import Request
 
 from adasent.errors import ConfigError
-from adasent.estimators.predictor import Predictor
-from adasent.serve.app import create_app
 from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
 
 SCOPE = {
@@ -66,35 +64,6 @@ def test_a_slow_body() -> None:
 def test_a_body_that_ends_early() -> None:
     with pytest.raises(Refused, match="the body ended early"):
         read(parts(b'{"texts"'), Limits())
-
-
-def test_nothing_is_computed_for_a_client_that_is_gone(predictor: Predictor) -> None:
-    app = create_app(predictor)
-    service = app.state.service
-    statuses: list[int] = []
-
-    async def never(work: object, texts: object) -> None:
-        await asyncio.sleep(60)
-
-    async def receive() -> dict[str, Any]:
-        return messages.pop(0)
-
-    async def send(message: dict[str, Any]) -> None:
-        statuses.append(message.get("status", 0))
-
-    messages = [
-        {"type": "http.request", "body": b'{"texts": ["a"]}', "more_body": False},
-        {"type": "http.disconnect"},
-    ]
-    service.batcher.run = never
-
-    async def whole() -> None:
-        async with asyncio.timeout(10):
-            await app(SCOPE, receive, send)
-
-    asyncio.run(whole())
-    assert statuses[0] == 499
-    assert service.gate.n_requests == 0
 
 
 def test_requests_are_bounded_and_counted_back() -> None:

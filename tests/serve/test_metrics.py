@@ -17,10 +17,10 @@ def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], f
 
 
 def test_names_and_labels() -> None:
-    metrics = Metrics(pending=lambda: 3)
-    metrics.requests.labels("/", "GET", "200").inc()
-    metrics.seconds.labels("/").observe(0.01)
-    metrics.texts.labels("/v1/predict").inc(4)
+    metrics = Metrics()
+    metrics.pending(3)
+    assert metrics.request("/", "GET", 200, 0.01) == ("/", "GET")
+    metrics.texts_of("/v1/predict").inc(4)
     metrics.batch(4, 0.01)
     found = samples(metrics)
     assert {(name, tuple(key for key, _ in labels)) for name, labels in found} == {
@@ -42,7 +42,7 @@ def test_names_and_labels() -> None:
 
 
 def test_buckets_are_cumulative_and_include_their_bounds() -> None:
-    metrics = Metrics(pending=lambda: 0)
+    metrics = Metrics()
     for n_texts in (1, 2, 3, 500):
         metrics.batch(n_texts, 0.004 * n_texts)
     found = samples(metrics)
@@ -59,7 +59,8 @@ def test_buckets_are_cumulative_and_include_their_bounds() -> None:
 
 
 def test_two_services_do_not_share_their_counts() -> None:
-    first, second = Metrics(pending=lambda: 1), Metrics(pending=lambda: 2)
+    first, second = Metrics(), Metrics()
+    second.pending(2)
     first.batch(4, 0.01)
     assert samples(first)["adasent_batch_texts_count", ()] == 1
     assert samples(second)["adasent_batch_texts_count", ()] == 0

@@ -13,7 +13,7 @@ from adasent.serve.feedback import FeedbackFile
 from adasent.serve.limits import Limits
 
 POSTS = [("/v1/predict", "POST"), ("/v1/explain", "POST"), ("/v1/feedback", "POST")]
-GETS = [("/v1/model", "GET"), ("/healthz", "GET"), ("/metrics", "GET")]
+GETS = [("/v1/model", "GET"), ("/v1/models", "GET"), ("/healthz", "GET"), ("/metrics", "GET")]
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
@@ -13,39 +12,16 @@ import httpx
 import pytest
 
 from adasent.estimators.predictor import Predictor
-from adasent.runtime.network import Network
 from adasent.serve import server
 from adasent.serve.server import address, is_loopback, listen, serve
-
-
-@pytest.fixture
-def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """Batches are not computed until this is set; so it is known which requests wait."""
-    quick, may_go = Network.probabilities, Event()
-
-    def slow(*args: Any) -> Any:
-        assert may_go.wait(20)
-        return quick(*args)
-
-    monkeypatch.setattr(Network, "probabilities", slow)
-    yield may_go
-    may_go.set()
 
 
 def ask(url: str) -> httpx.Response:
     return httpx.post(f"{url}/v1/predict", json={"texts": ["a good film"]}, timeout=20)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to that")
-
-
 def test_accepted_requests_are_answered_when_it_stops(
-    make_running: Callable[..., Any], held_up: Event
+    make_running: Callable[..., Any], held_up: Event, wait_until: Callable[..., None]
 ) -> None:
     running = make_running()
     service = running.server._service
@@ -60,7 +36,10 @@ def test_accepted_requests_are_answered_when_it_stops(
 
 
 def test_what_cannot_be_answered_in_time_is_told(
-    make_running: Callable[..., Any], held_up: Event, monkeypatch: pytest.MonkeyPatch
+    make_running: Callable[..., Any],
+    held_up: Event,
+    wait_until: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(server, "COMPUTING_SECONDS", 0.1)
     running = make_running()

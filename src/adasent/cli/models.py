@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 
 def open_adasent(folder: Path, command: str) -> Predictor:
     """The saved model for a command that shows the pyramid; other systems have none."""
+    check_adasent(folder, command)
+    model: Predictor = load(folder)
+    return model
+
+
+def check_adasent(folder: Path, command: str) -> None:
+    """Refuse the folder of a model of another system, before anything is done."""
     system = saved_system(folder)
     if system != "adasent":
         raise ConfigError(
             f"{command} needs a model of AdaSent, and {folder} holds one of {system}; "
             "adasent predict and adasent evaluate can use it"
         )
-    model: Predictor = load(folder)
-    return model
 
 
 def read_levels(values: Sequence[str], model: Labeller) -> dict[Any, float]:

@@ -1,5 +1,9 @@
-"""A saved model as a local web page and an HTTP service; needs the extra ``serve``.
+"""Saved models as a local web page and an HTTP service; needs the extra ``serve``.
 
-``limits`` (what is accepted) -> ``batching`` (whose turn it is) -> ``work`` (what is computed), put
-together in ``app``, counted in ``metrics`` and run by ``server``. ``static`` is the page.
+A request comes through ``connections`` (what a client may do before it has asked anything),
+``front`` (its id, the short way), ``hosts`` and ``access`` (who may ask), ``limits`` (what is
+accepted), ``batching`` (whose turn it is) and ``work`` (what is computed) of one of the ``models``.
+All that is put together in ``app``, counted in ``metrics``, logged in ``logs``, traced in
+``telemetry`` and run by ``server``, in several ``workers`` if need be; ``reload`` replaces models.
+``static`` is the page.
 """

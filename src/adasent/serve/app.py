@@ -1,31 +1,30 @@
-"""Makes an ASGI application of a predictor: the page, the API and its metrics."""
+"""Makes an ASGI application of models: the page, the API and its metrics."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from adasent.errors import AdaSentError, ConfigError
+from adasent.errors import AdaSentError
 from adasent.estimators.predictor import Predictor
-from adasent.export.about import about_model
 from adasent.serve import schemas
-from adasent.serve.batching import Batcher, Work
-from adasent.serve.feedback import FeedbackFile, feedback_model
+from adasent.serve.access import Token
+from adasent.serve.batching import Batcher
+from adasent.serve.feedback import FeedbackFile
+from adasent.serve.front import Instrument, Shortcuts, refused
 from adasent.serve.hosts import KnownHosts
-from adasent.serve.limits import Gate, Limits, Refused, read_body, texts_model
-from adasent.serve.metrics import CONTENT_TYPE, Instrument, Metrics
-from adasent.serve.work import Explain, Predict
+from adasent.serve.limits import Gate, Limits, Refused
+from adasent.serve.metrics import CONTENT_TYPE, Metrics
+from adasent.serve.models import ModelApi, Served
 from adasent.version import __version__
 
 STATIC = Path(__file__).parent / "static"
@@ -56,28 +55,23 @@ class Stopping(Refused):
 
 
 class Service:
-    """The endpoints and what they share; the page calls the model by the name."""
+    """Models by name, and what they share; the first one answers where none is named."""
 
-    def __init__(
-        self, predictor: Predictor, name: str, limits: Limits, feedback: FeedbackFile | None = None
-    ) -> None:
-        if feedback is not None and predictor.thresholds_ is not None:
-            raise ConfigError(
-                "feedback takes one label a text, and this model gives a text several; leave it out"
-            )
-        self.predictor = predictor
-        self.name = name
-        self.limits = limits
-        self.feedback_file = feedback
+    def __init__(self, models: Sequence[Served]) -> None:
+        self.limits = models[0].limits
         self.stopping = False  # True once no more requests are accepted
-        self.gate = Gate(limits)
-        self.metrics = Metrics(pending=lambda: self.gate.n_requests)
+        paths = [_path(model.name, what) for model in models for what in ("", *_ENDPOINTS)]
+        self.metrics = Metrics(paths if len(models) > 1 else ())
+        self.gate = Gate(self.limits, self.metrics.pending)
         self.batcher = Batcher(self.metrics.batch)
-        self._predict = Predict(predictor)
-        self._explain = Explain(predictor, limits.max_explained_words)
-        self.predict_body = texts_model(limits.max_texts, limits.max_chars)
-        self.explain_body = texts_model(limits.max_explained, limits.max_chars)
-        self.feedback_body = feedback_model(self._predict.classes, limits.max_chars)
+        self.apis = {
+            model.name: ModelApi(model, self.gate, self.batcher, self.metrics) for model in models
+        }
+
+    @property
+    def first(self) -> ModelApi:
+        """The one that the page shows."""
+        return next(iter(self.apis.values()))
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
@@ -86,61 +80,9 @@ class Service:
         yield
         await self.batcher.stop(Stopping())
 
-    async def predict(self, request: Request) -> Response:
-        """Label texts."""
-        results = await self._answer(request, self.predict_body, self._predict)
-        value = {"classes": self._predict.classes, "predictions": results}
-        return Response(json.dumps(value), media_type="application/json")
-
-    async def explain(self, request: Request) -> Response:
-        """Label texts and say which levels, phrases and words decided."""
-        results = await self._answer(request, self.explain_body, self._explain)
-        value = f'{{"explanations": [{", ".join(results)}]}}'
-        return Response(value, media_type="application/json")
-
-    async def feedback(self, request: Request) -> schemas.Stored:
-        """Keep the right label of a text, with what the model says, for the next training."""
-        assert self.feedback_file is not None  # or there were no such endpoint
-        with self.gate.admit() as admission:
-            right = await read_body(request, self.feedback_body, self.limits, admission)
-            (found,) = await self.batcher.run(self._predict, [right.text])
-            label, probability = found["label"], max(found["probabilities"])
-            try:
-                await asyncio.to_thread(
-                    self.feedback_file.add, right.text, right.label, label, probability
-                )
-            except (OSError, ConfigError) as error:
-                raise Refused(500, f"not stored: {error}") from error
-        self.metrics.texts.labels(request.url.path).inc()
-        return schemas.Stored(predicted=label, probability=probability)
-
-    async def _answer(self, request: Request, schema: type[BaseModel], work: Work) -> list[Any]:
-        with self.gate.admit() as admission:
-            texts = (await read_body(request, schema, self.limits, admission)).texts
-            results = await _while_connected(request, self.batcher.run(work, texts))
-        self.metrics.texts.labels(request.url.path).inc(len(texts))
-        return results
-
-    async def model(self) -> schemas.Model:
-        """The model, and the limits of the service."""
-        encoder, thresholds = self.predictor.encoder, self.predictor.thresholds_
-        about = about_model(
-            self.name,
-            self._predict.classes,
-            None if thresholds is None else thresholds.tolist(),
-            self.predictor.training_,
-            hidden_size=self.predictor.network.config.hidden_size,
-            n_vocabulary=encoder.n_words,
-            max_words=encoder.max_words,
-        )
-        return schemas.Model(
-            **about,
-            api="/docs",
-            feedback=self.feedback_file is not None,
-            limits=schemas.Bounds(
-                **asdict(self.limits) | {"max_explained_words": self._explain.max_words}
-            ),
-        )
+    async def models(self) -> schemas.Models:
+        """All models; the first answers where none is named."""
+        return schemas.Models(models=[api.served.describe() for api in self.apis.values()])
 
     async def healthz(self) -> schemas.Health:
         """Whether the service can answer."""
@@ -162,11 +104,19 @@ def create_app(
     feedback: FeedbackFile | None = None,
     names: frozenset[str] | None = None,
 ) -> FastAPI:
+    """The service of one model as an ASGI application; see :func:`app_of`."""
+    return app_of([Served(predictor, name, limits or Limits(), feedback)], names)
+
+
+def app_of(
+    models: Sequence[Served], names: frozenset[str] | None = None, token: str | None = None
+) -> FastAPI:
     """The service as an ASGI application; ``app.state.service`` is the :class:`Service`.
 
-    ``names`` are those of :func:`adasent.serve.hosts.names_of`; None answers to any.
+    ``names`` are those of :func:`adasent.serve.hosts.names_of`; None answers to any. Without a
+    ``token`` it answers everybody.
     """
-    service = Service(predictor, name, limits or Limits(), feedback)
+    service = Service(models)
     app = FastAPI(
         title="adasent",
         version=__version__,
@@ -176,34 +126,73 @@ def create_app(
         lifespan=service.lifespan,
     )
     app.state.service = service
-    _add_api(app, service)
+    _add_model(app, service.first, "/v1", "/v1/model")
+    if len(models) > 1:
+        for model in models:
+            _add_model(app, service.apis[model.name], _path(model.name), _path(model.name))
+    _add_service(app, service)
     _add_pages(app)
     for kind in (Refused, HTTPException, AdaSentError, Exception):
         app.add_exception_handler(kind, _problem)
+    quick = {"/v1/predict": service.first.predict, "/v1/explain": service.first.explain}
+    for model in models if len(models) > 1 else ():
+        api = service.apis[model.name]
+        quick |= {_path(model.name, "predict"): api.predict}
+        quick |= {_path(model.name, "explain"): api.explain}
+    app.add_middleware(Shortcuts, endpoints=quick)  # from the inside to the outside
+    if token is not None:
+        app.add_middleware(Token, token=token)
     if names is not None:
         app.add_middleware(KnownHosts, names=names)
     app.add_middleware(Instrument, metrics=service.metrics, stopping=lambda: service.stopping)
     return app
 
 
-def _add_api(app: FastAPI, service: Service) -> None:
+#: Of a model, below its path.
+_ENDPOINTS = ("predict", "explain", "feedback")
+
+
+def _path(name: str, *below: str) -> str:
+    return "/".join(["/v1/models", name, *filter(None, below)])
+
+
+def _add_model(app: FastAPI, api: ModelApi, below: str, description: str) -> None:
+    """The endpoints of a model."""
+    served = api.served
     posts: list[tuple[str, Any, type[BaseModel], type[BaseModel]]] = [
-        ("/v1/predict", service.predict, service.predict_body, schemas.Predictions),
-        ("/v1/explain", service.explain, service.explain_body, schemas.Explanations),
+        ("predict", api.predict, served.predict_body, schemas.Predictions),
+        ("explain", api.explain, served.explain_body, schemas.Explanations),
     ]
-    if service.feedback_file is not None:
-        posts.append(("/v1/feedback", service.feedback, service.feedback_body, schemas.Stored))
+    if served.feedback is not None:
+        posts.append(("feedback", api.feedback, served.feedback_body, schemas.Stored))
     for path, endpoint, body, answer in posts:
-        content = {"application/json": {"schema": body.model_json_schema()}}
         problems = _PROBLEMS | (_NOT_STORED if answer is schemas.Stored else {})
         app.add_api_route(
-            path,
+            f"{below}/{path}",
             endpoint,
             methods=["POST"],
             responses={200: {"model": answer, "description": answer.__doc__}, **problems},
-            openapi_extra={"requestBody": {"required": True, "content": content}},
+            openapi_extra=_body(body),
         )
-    app.add_api_route("/v1/model", service.model, response_description="The model.")
+    app.add_api_route(description, api.model, response_description="The model.")
+
+    def describe_again() -> None:
+        for route in app.router.routes:
+            if getattr(route, "path", None) == f"{below}/feedback" and isinstance(route, APIRoute):
+                route.openapi_extra = _body(api.served.feedback_body)
+        app.openapi_schema = None
+
+    api.replaced.append(describe_again)
+
+
+def _body(schema: type[BaseModel]) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _add_service(app: FastAPI, service: Service) -> None:
+    """The endpoints of all models."""
+    app.add_api_route("/v1/models", service.models, response_description="The models.")
     app.add_api_route(
         "/healthz", service.healthz, response_description="It can.", responses={503: _PROBLEMS[503]}
     )
@@ -228,29 +217,13 @@ def _add_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC))
 
 
-async def _while_connected(request: Request, work: Coroutine[Any, Any, list[Any]]) -> list[Any]:
-    """Do the work unless the client hangs up: nobody would read the result."""
-    working = asyncio.ensure_future(work)
-    # The body has been read: all that can still come is the end of the connection.
-    gone = asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise Refused(499, "the client is gone")
-        return working.result()
-    finally:
-        working.cancel()
-        gone.cancel()
-
-
 async def _problem(request: Request, error: Exception) -> Response:
     """One line on what went wrong; the server logs the traceback of what nobody foresaw."""
+    if isinstance(error, Refused):
+        return refused(error)
     status, reason = 500, f"internal error: {type(error).__name__}"
     headers: Mapping[str, str] | None = None
-    if isinstance(error, Refused):
-        status, reason = error.status, error.reason
-        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
-    elif isinstance(error, HTTPException):
+    if isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
         reason = f"{request.method} {request.url.path}: {error.detail}"
     elif isinstance(error, AdaSentError):

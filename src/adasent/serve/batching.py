@@ -1,19 +1,26 @@
 """Computes the texts of concurrent requests together, in turns, in worker threads.
 
 No request waits for a batch to fill up: a batch is what came while the last one was computed. It is
-closed at a cost, so that none takes long, and each waiting request adds one text a turn, so that a
-request of a thousand texts does not hold up one of a single text. A text too long for a batch goes
-to a thread of its own kind, the slow lane, and so does every explanation.
+closed at a cost, so that none takes long. Who waits is served by turns, and a text of ten long
+sentences waits for ten turns: so neither a request of a thousand texts nor many of long ones hold
+up those of a short text, and none waits for ever. A text too long for a batch goes to a thread of
+its own kind, the slow lane, and so does every explanation; where the system can, that thread gives
+way to the others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import heapq
+import math
+import os
+import sys
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from threading import Condition, Thread
+from threading import Condition, Thread, get_native_id
 from typing import Any, Generic, Protocol, TypeVar
 
 Queued = TypeVar("Queued")
@@ -21,6 +28,11 @@ Queued = TypeVar("Queued")
 #: Cost at which a batch is closed, in squared words: 60 sentences of 22 words, some hundredth of a
 #: second. A text that costs more alone, from about 170 words on, is for the slow lane.
 BATCH_COST = 30_000
+#: A text's part of a turn, in characters: at least, so that all sentences are alike, and at most
+#: before it is known what it costs.
+_LEAST, _MOST = 300, 1100
+#: By how much the slow lane gives way to others, as ``nice`` counts.
+_NICE = 5
 
 
 class Work(Protocol):
@@ -50,7 +62,7 @@ class Batcher:
         self, observe: Callable[[int, float], None] | None = None, batch_cost: int = BATCH_COST
     ) -> None:
         self._observe = observe
-        self._jobs: set[_Job] = set()
+        self._jobs: set[Job] = set()
         self._given_up: Exception | None = None
         slow = _Lane("adasent-slow", self._deliver, batch_cost)
         self._lanes = [_Lane("adasent-quick", self._deliver, batch_cost, slow), slow]
@@ -71,15 +83,17 @@ class Batcher:
 
         Raises what the work raised for one of the texts, or what :meth:`abandon` was given.
         """
+        return await self.submit(work, texts).results()
+
+    def submit(self, work: Work, texts: Sequence[str]) -> Job:
+        """As :meth:`run`, for those who may want to fail the job before it is done."""
         if self._given_up is not None:  # it was accepted before, but its body came too late
             raise self._given_up
-        job = _Job(self._loop.create_future(), len(texts))
+        job = Job(self._loop.create_future(), work, texts)
         self._jobs.add(job)
         job.done.add_done_callback(lambda _: self._jobs.discard(job))
-        items = [_Item(job, work, text) for text in texts]
-        self._lanes[0].put(job, items)
-        await job.done
-        return [item.outcome for item in items]
+        self._lanes[0].put(job, job.items)
+        return job
 
     def abandon(self, error: Exception) -> None:
         """Give up what is not computed yet: everyone who waits, or still comes, gets the error."""
@@ -106,14 +120,21 @@ class Batcher:
             self._observe(len(batch), seconds)
 
 
-class _Job:
+class Job:
     """The texts of one request. Changed in the event loop only; workers look whether it is done."""
 
-    def __init__(self, done: asyncio.Future[None], n_texts: int) -> None:
+    def __init__(self, done: asyncio.Future[None], work: Work, texts: Sequence[str]) -> None:
         self.done = done
-        self._n_left = n_texts
+        self.items = [_Item(self, work, text) for text in texts]
+        self._n_left = len(texts)
+
+    async def results(self) -> list[Any]:
+        """What came of each text; raises what the job failed with."""
+        await self.done
+        return [item.outcome for item in self.items]
 
     def settle(self, outcome: Any) -> None:
+        """One more text is done."""
         if isinstance(outcome, Exception):
             self.fail(outcome)
             return
@@ -122,6 +143,7 @@ class _Job:
             self.done.set_result(None)
 
     def fail(self, error: Exception) -> None:
+        """Give up what is not done; who waits for the results gets the error."""
         if not self.done.done():
             self.done.set_exception(error)
 
@@ -130,7 +152,7 @@ class _Job:
 class _Item:
     """A text of a job, on its way."""
 
-    job: _Job
+    job: Job
     work: Work
     text: str
     prepared: Any = None
@@ -142,6 +164,12 @@ class _Item:
             self.prepared, cost = self.work.prepare(self.text)
             # Reading a text takes time too, about as long for a character as for a squared word.
             self.cost = cost + len(self.text) + 1
+
+    @property
+    def weight(self) -> int:
+        """Its part of a turn: about its length, at least that of a short sentence."""
+        size = 5 * math.isqrt(self.cost) if self.cost else min(len(self.text), _MOST)
+        return max(_LEAST, size)
 
 
 class _Lane(Thread):
@@ -163,9 +191,9 @@ class _Lane(Thread):
         self._changed = Condition()
         self._closed = False
 
-    def put(self, job: _Job, items: Iterable[_Item]) -> None:
+    def put(self, job: Job, items: Iterable[_Item]) -> None:
         with self._changed:
-            self._queue.put(job, items)
+            self._queue.put(job, [(item, item.weight) for item in items])
             self._changed.notify()
 
     def close(self) -> None:
@@ -174,6 +202,8 @@ class _Lane(Thread):
             self._changed.notify()
 
     def run(self) -> None:
+        if self._slow is None:
+            _give_way()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._queue or self._closed)
@@ -228,25 +258,50 @@ def _attempt(work: Work, items: Sequence[_Item]) -> Sequence[Any]:
         return [outcome for item in items for outcome in _attempt(work, [item])]
 
 
+def _give_way() -> None:
+    """Let other threads have the processor first; only Linux has priorities of threads."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # it is no less right without
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), _NICE)
+
+
 class FairQueue(Generic[Queued]):
-    """First come, first served, but one item a turn: who has more goes to the end again."""
+    """Owners by turns: each time the item that, with what its owner had before, weighs least.
+
+    Of equal items each owner has one a turn, first come, first served. An item of ten times the
+    weight waits for ten turns of the others.
+    """
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[Hashable, deque[Queued]] = OrderedDict()
+        self._waiting: dict[Hashable, deque[tuple[Queued, int]]] = {}
+        self._turns: list[tuple[int, int, Hashable]] = []  # a heap: when, arrival, whose
+        self._now = 0  # when the last item had its turn
+        self._n_turns = 0
 
     def __bool__(self) -> bool:
-        return bool(self._waiting)
+        return bool(self._turns)
 
-    def put(self, owner: Hashable, items: Iterable[Queued]) -> None:
-        """Add items; an owner that waits already keeps its turn."""
-        self._waiting.setdefault(owner, deque()).extend(items)
+    def put(self, owner: Hashable, items: Iterable[tuple[Queued, int]]) -> None:
+        """Add items, each with its weight; an owner that waits already keeps its turn."""
+        waits = owner in self._waiting
+        queue = self._waiting.setdefault(owner, deque())
+        queue.extend(items)
+        if not waits:
+            self._take_turn(owner, queue)
 
     def pop(self) -> Queued:
         """The next item; raises IndexError if there is none."""
         if not self:
             raise IndexError("nothing waits")
-        owner, items = self._waiting.popitem(last=False)
-        item = items.popleft()
-        if items:
-            self._waiting[owner] = items
+        self._now, _, owner = heapq.heappop(self._turns)
+        queue = self._waiting[owner]
+        item, _ = queue.popleft()
+        self._take_turn(owner, queue)
         return item
+
+    def _take_turn(self, owner: Hashable, queue: deque[tuple[Queued, int]]) -> None:
+        if queue:
+            self._n_turns += 1
+            heapq.heappush(self._turns, (self._now + queue[0][1], self._n_turns, owner))
+        else:
+            del self._waiting[owner]

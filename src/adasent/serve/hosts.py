@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from adasent.serve.front import header
 
 #: Names of this machine that nobody else can give to another one.
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -47,7 +48,7 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] == "http":
-            given = bare(Headers(scope=scope).get("host", ""))
+            given = bare(header(scope, b"host").decode("latin-1"))
             if given not in self.names:
                 known = ", ".join(sorted(self.names))
                 reason = (

@@ -6,7 +6,7 @@ Whatever is not accepted is refused with a status and one line that says what is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
@@ -16,6 +16,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from adasent.checks import check_range
 from adasent.export.about import MOST_EXPLAINED
+
+#: Of the scope of a request: a :class:`adasent.serve.connections.Peer`.
+PEER = "adasent.peer"
 
 
 class Refused(Exception):
@@ -44,6 +47,9 @@ class Limits:
     max_pending: int = 1000  # requests that are not answered yet
     max_pending_bytes: int = 32 * 2**20  # of the bodies of those
     body_seconds: int = 10  # in which a body must have arrived
+    max_head_bytes: int = 16 * 1024  # of the request line and the header fields
+    head_seconds: int = 10  # in which those must have arrived
+    max_connections: int = 1000  # fewer where the system allows few open files
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -51,10 +57,11 @@ class Limits:
 
 
 class Gate:
-    """Counts what is unanswered, and refuses what would be too much."""
+    """Counts what is unanswered, tells how much it is, and refuses what would be too much."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tell: Callable[[int], None] = lambda n_requests: None):
         self.limits = limits
+        self._tell = tell
         self.n_requests = 0
         self.n_bytes = 0  # of their bodies, read so far
 
@@ -65,10 +72,12 @@ class Gate:
             raise _busy(f"{self.n_requests} requests wait already")
         admission = Admission(self)
         self.n_requests += 1
+        self._tell(self.n_requests)
         try:
             yield admission
         finally:
             self.n_requests -= 1
+            self._tell(self.n_requests)
             self.n_bytes -= admission.n_bytes
 
 
@@ -114,8 +123,10 @@ async def read_body(
     if kind != "application/json":
         # Also keeps pages of other sites from using the service: browsers ask before such requests.
         raise Refused(415, "expected the header Content-Type: application/json")
+    peer = request.scope.get(PEER)
     try:
-        async with asyncio.timeout(limits.body_seconds):
+        # Nothing to wait for, mostly, and a timer takes longer than to read.
+        async with asyncio.timeout(None if peer and peer.whole else limits.body_seconds):
             body = await _read(request, limits, admission)
     except TimeoutError:
         raise Refused(408, f"the body did not arrive in {limits.body_seconds} seconds") from None
@@ -131,7 +142,12 @@ async def _read(request: Request, limits: Limits, admission: Admission) -> bytes
     """
     parts: list[bytes] = []
     refusal: Refused | None = None
-    async for part in request.stream():
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, more = message.get("body", b""), message.get("more_body", False)
         if refusal is not None:
             continue
         try:

@@ -134,6 +134,12 @@ class Model(BaseModel):
     limits: Bounds
 
 
+class Models(BaseModel):
+    """The models that are served, the first of which answers where none is named."""
+
+    models: list[Model]
+
+
 class Stored(BaseModel):
     """What was written beside the text and its right label."""
 

@@ -20,7 +20,7 @@ from adasent.text.passage import Passage
 from adasent.text.tokenize import run_tokenizer
 
 #: An explanation asks the model about hundreds of parts of the text. Of whatever length, it is too
-#: long for a batch: predictions must not wait for it.
+#: long for a batch: predictions must not wait for it. A long one costs more.
 EXPLAIN_COST = BATCH_COST + 1
 
 
@@ -83,7 +83,7 @@ class Explain:
                 f"expected at most {self.max_words} words to explain, got {n_words}; "
                 "/v1/predict takes longer texts",
             )
-        return text, EXPLAIN_COST
+        return text, EXPLAIN_COST + n_words**3
 
     def run(self, prepared: Sequence[str]) -> list[str]:
         """Explanations; written here, because that takes time that the event loop has not."""
