@@ -17,6 +17,9 @@ NOT_RUN: dict[str, str] = {
         "hours, a large encoder or a download; tests/benchmarks runs the parts"
     ),
     r"adasent .* --engine ray.*": "starts a cluster; tests/distributed joins one",
+    r"docker build .*|mkdir models && .*|ADASENT_TOKEN=.* docker compose up": (
+        "needs a Docker engine; tests/test_container.py checks what they read"
+    ),
     r"accelerate launch .*": "starts processes; tests/training/test_tuning.py runs two",
     r"python recompute\.py .*": "tests/reproduction/report runs the script of the page",
 }

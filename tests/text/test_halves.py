@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from adasent.cli import outputs
+from adasent.estimators import answers
 from adasent.estimators.registry import SYSTEMS, find, load_estimator
 from adasent.text.halves import readable, writable
 
@@ -47,10 +48,10 @@ def test_every_system(system: str, tmp_path: Path) -> None:
 
 def write(tmp_path: Path, ending: str, values: list[Any], label: str) -> Path:
     path = tmp_path / f"out.{ending}"
-    layout = outputs.lay_out(["te\ud800xt"], [label], proba=True, typed=True)
+    layout = answers.lay_out(["te\ud800xt"], [label], proba=True, typed=True)
     with path.open("wb") as stream:
         writer = outputs.open_writer(outputs.Format(ending), stream, layout)
-        writer.write([outputs.Answer(0, values, {}, label, 1.0, [1.0])])
+        writer.write([answers.Answer(0, values, {}, label, 1.0, [1.0])])
         writer.close()
     return path
 
