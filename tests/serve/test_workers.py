@@ -118,6 +118,41 @@ def test_all_go_over_to_a_new_model(
     assert all(service.ask() == ["dull", "sharp"] for _ in range(8))
 
 
+STARTING = """
+import signal, sys, time
+from pathlib import Path
+from socket import socket
+from adasent.serve.workers import run_workers
+
+here = Path(sys.argv[1])
+
+def work(socket, end, again):
+    (here / "begun").touch()
+    while not (here / "on").exists():
+        time.sleep(0.01)
+    signal.signal(signal.SIGHUP, lambda *_: (here / "told").touch())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    time.sleep(60)
+
+run_workers([socket()], work)
+"""
+
+
+def test_a_process_that_has_just_begun_is_told_too(
+    tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", STARTING, str(tmp_path)])
+    try:
+        wait_until(lambda: (tmp_path / "begun").exists())
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)  # for the one above to pass it on
+        (tmp_path / "on").touch()
+        wait_until(lambda: (tmp_path / "told").exists())
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+
+
 def test_they_end_with_the_one_above(service: Service, wait_until: Callable[..., None]) -> None:
     below = service.workers()
     service.end()

@@ -78,6 +78,7 @@ class Reloader:
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, lambda: self._begin(self.reload()))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})  # of before, in workers
         if self._watch:
             self._begin(self._look())
 

@@ -118,7 +118,8 @@ class _Workers:
         sys.stdout.flush()
         sys.stderr.flush()
         # A signal between the fork and the handlers of the child would be handled as the parent's.
-        masked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         pid = os.fork()
         if pid == 0:
             self._child(i, again, masked)
@@ -130,8 +131,9 @@ class _Workers:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can reload
-            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            # It waits until the child can reload: whoever does unblocks it.
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked | {signal.SIGHUP})
             os.close(self._theirs)
             for j, other in enumerate(self._sockets):
                 if j != i:
