@@ -36,12 +36,12 @@ types: $(VENV)/.setup-dev
 	$(BIN)/mypy
 
 pytest: $(VENV)/.setup-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # By itself: kernels in Triton's interpreter are Python, and counting their lines takes longer than
 # all tests do.
 coverage: $(VENV)/.setup-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-fail-under=90
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-fail-under=90
 
 $(VENV)/.setup-docs: $(VENV)/.setup
 	$(PIP) --editable '.[docs]'

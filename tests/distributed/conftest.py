@@ -1,4 +1,4 @@
-"""A real Ray cluster of several raylets on this machine, one for all tests that want it."""
+"""A real Ray cluster of several raylets on this machine, one for all tests of a worker of pytest."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ class RayCluster:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a cluster share one worker of pytest, and with it the cluster."""
+    """What Ray warns of fails no test that has a cluster."""
     for item in items:
         if "ray_cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("ray"))
             for one in RAYS_OWN:
                 item.add_marker(pytest.mark.filterwarnings(one))
 
