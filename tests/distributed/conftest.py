@@ -1,4 +1,4 @@
-"""A real Ray cluster of several raylets on this machine, one for all tests of a worker of pytest."""
+"""A real Ray cluster of several raylets on this machine, one in each worker of pytest."""
 
 from __future__ import annotations
 
