@@ -70,7 +70,7 @@ def words_of(lengths: list[int], size: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize(
-    "lengths", [[1], [1, 1, 1], [2, 2], [3], [5, 4, 3], [1, 7, 2]], ids=lambda n: f"{n}"
+    "lengths", [[1], [1, 1, 1], [2, 2], [3], [4, 3, 2], [1, 5, 2]], ids=lambda n: f"{n}"
 )
 def test_equals_reference(lengths: list[int], pooling: str, activation: str) -> None:
     assert_equals_reference(lengths, 7, activation=activation, pooling=pooling)
