@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.slow  # tests/cli/test_train.py kills, too, at fewer moments
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the trials fork")
 def test_killed_commands_end_as_undisturbed_ones_do() -> None:
     script = Path(__file__).with_name("kill_trials.py")
