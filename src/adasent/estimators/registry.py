@@ -156,22 +156,24 @@ ENCODER_SETTINGS = (
 )
 
 #: Keywords of estimators that say what is read, by which seed and how fast, not what is computed.
-_NOT_SETTINGS = {
-    "vectors",
-    "tokenizer",
-    "parser",
-    "treebank",
-    "unlabelled",
-    "random_state",
-    "n_jobs",
-    "device",
-    "verbose",
-    "checkpoint",
-    "warm_start",
-    "validation_fraction",
-    "keep_examples",
-    *ENCODER_SETTINGS,
-}
+HOW_IT_RUNS = frozenset(
+    {
+        "vectors",
+        "tokenizer",
+        "parser",
+        "treebank",
+        "unlabelled",
+        "random_state",
+        "n_jobs",
+        "device",
+        "verbose",
+        "checkpoint",
+        "warm_start",
+        "validation_fraction",
+        "keep_examples",
+    }
+)
+_NOT_SETTINGS = HOW_IT_RUNS.union(ENCODER_SETTINGS)
 
 
 def describe(system: str) -> SystemEntry:

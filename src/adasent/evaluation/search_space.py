@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from adasent.errors import ConfigError, nearest
-from adasent.estimators.registry import describe
+from adasent.estimators.registry import HOW_IT_RUNS, describe
 from adasent.estimators.settings import check_values, settings_of
 
 
@@ -110,26 +110,8 @@ _TUNED: _Own = {
     "vector_dropout": Range(0.0, 0.3),
 }
 
-#: Settings that say what is read, by which seed, where, and what the best is, not how to learn.
-_NOT_SEARCHED = (
-    "vectors",
-    "encoder",
-    "tune_encoder",
-    "save_encoder",
-    "tokenizer",
-    "parser",
-    "treebank",
-    "unlabelled",
-    "random_state",
-    "n_jobs",
-    "device",
-    "verbose",
-    "checkpoint",
-    "warm_start",
-    "validation_fraction",
-    "keep_examples",
-    "metric",
-)
+#: Settings that say what is read and what the best is, not how to learn.
+_NOT_SEARCHED = HOW_IT_RUNS | {"encoder", "tune_encoder", "save_encoder", "metric"}
 
 
 def default_space(system: str, settings: Mapping[str, Any] | None = None) -> _Own:
